@@ -1,0 +1,55 @@
+# Everything here needs Go and nothing else; PostgreSQL is fetched where it is
+# not installed. Variables can be set on the command line: make test PKG=./mdn/...
+
+GO          ?= go
+PKG         ?= ./...
+FUZZTIME    ?= 30s
+ROUNDS      ?= 20
+BENCH       ?= .
+ARGS        ?=
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# withpg runs a command beside a private PostgreSQL server, one for all
+# packages; FIRSTCOPY_TEST_DATABASE_URL names another server instead.
+WITHPG := $(GO) run ./internal/pgtest/cmd/withpg
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo check test race fuzz bench crash
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/firstcopy
+	$(GO) build -trimpath -o bin/firstcopy ./cmd/firstcopy
+
+demo: build ## build and run the demonstration (ARGS='...' for its flags)
+	bin/firstcopy demo $(ARGS)
+
+check: ## formatting, vet, staticcheck, direction of imports
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
+		printf 'not gofmt-ed:\n%s\n' "$$unformatted" >&2; exit 1; fi
+	$(GO) vet ./...
+	$(GO) vet -tags failpoint ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) test -count=1 .
+
+test: ## all tests in random order (PKG=./mdn/... for some)
+	$(WITHPG) -- $(GO) test -shuffle=on $(PKG)
+
+race: ## the same under the race detector
+	$(WITHPG) -- $(GO) test -race -shuffle=on $(PKG)
+
+fuzz: ## every fuzz target for FUZZTIME each
+	@targets=$$($(GO) test -list '^Fuzz' $(PKG)) || { printf '%s\n' "$$targets" >&2; exit 1; }; \
+	printf '%s\n' "$$targets" | \
+		awk '/^Fuzz/ { name[++n] = $$1 } $$1 == "ok" { for (i = 1; i <= n; i++) print $$2, name[i]; n = 0 }' | \
+	while read -r package target; do \
+		echo "fuzz $$package $$target for $(FUZZTIME)"; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
+	done
+
+bench: ## benchmarks, against a database that flushes to disk (BENCH=regexp)
+	$(WITHPG) -fsync -- $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+crash: ## kill the process between every two steps of ingest, ROUNDS times over
+	$(WITHPG) -- $(GO) test -count=1 -timeout 60m -tags failpoint ./internal/crashtest -args -rounds $(ROUNDS)

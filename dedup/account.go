@@ -1,0 +1,146 @@
+package dedup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"firstcopy/dedup/interchange"
+)
+
+// Key is a reference as the ledger holds it now.
+type Key struct {
+	ID        uuid.UUID             `json:"key_id"`
+	Partner   int64                 `json:"partner_id"`
+	Reference interchange.Reference `json:"reference"`
+	Epoch     int                   `json:"epoch"`
+	Raw       []byte                `json:"raw_hash"`
+	Content   []byte                `json:"content_hash"`
+	Document  uuid.UUID             `json:"document_id"` // the current epoch's first copy
+	FirstSeen time.Time             `json:"first_seen_at"`
+	Expires   time.Time             `json:"expires_at"`
+}
+
+// Query narrows a search; zero fields do not. Hash is a SHA-256 of an interchange or of a whole payload.
+type Query struct {
+	Reference string // the control reference
+	Partner   int64
+	Hash      []byte
+	Since     time.Time // first seen at or after
+	Limit     int       // 100 if zero
+}
+
+const keyColumns = `k.key_id, k.partner_id, k.control_reference, k.standard, k.sender, k.sender_qualifier, k.recipient,
+	k.recipient_qualifier, k.message_types, k.test, k.epoch, k.raw_hash, k.content_hash, k.document_id, k.first_seen_at, k.expires_at`
+
+// searchSQL takes a hash by way of the documents and deliveries that have an index on it.
+const searchSQL = `SELECT ` + keyColumns + ` FROM dedup_key k
+WHERE ($1 = '' OR control_reference = $1)
+  AND ($2 = 0 OR partner_id = $2)
+  AND first_seen_at >= $3
+  AND ($4::bytea IS NULL OR (control_reference, key_id) IN (
+	SELECT control_reference, key_id FROM document WHERE raw_hash = $4
+	UNION SELECT control_reference, key_id FROM document WHERE delivery_id IN (SELECT delivery_id FROM delivery WHERE payload_hash = $4)))
+ORDER BY first_seen_at DESC LIMIT $5`
+
+// Search finds references, the newest first.
+func Search(ctx context.Context, pool *pgxpool.Pool, q Query) ([]Key, error) {
+	if q.Limit == 0 {
+		q.Limit = 100
+	}
+	rows, err := pool.Query(ctx, searchSQL, q.Reference, q.Partner, q.Since, q.Hash, q.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("searching the ledger: %w", err)
+	}
+	keys, err := pgx.CollectRows(rows, scanKey)
+	if err != nil {
+		return nil, fmt.Errorf("searching the ledger: %w", err)
+	}
+	return keys, nil
+}
+
+func scanKey(row pgx.CollectableRow) (Key, error) {
+	var k Key
+	var expires pgtype.Timestamptz
+	r := &k.Reference
+	err := row.Scan((*[16]byte)(&k.ID), &k.Partner, &r.Control, &r.Standard, &r.Sender, &r.SenderQualifier, &r.Recipient,
+		&r.RecipientQualifier, &r.MessageTypes, &r.Test, &k.Epoch, &k.Raw, &k.Content, (*[16]byte)(&k.Document), &k.FirstSeen, &expires)
+	k.Expires = finite(expires)
+	return k, err
+}
+
+// Line is one line of a reference's account.
+type Line struct {
+	At       time.Time       `json:"at"`
+	Kind     string          `json:"kind"`
+	Epoch    int             `json:"epoch"`
+	Delivery uuid.UUID       `json:"delivery_id"`
+	Document uuid.UUID       `json:"document_id"`
+	Raw      []byte          `json:"raw_hash"`
+	Node     string          `json:"node"`
+	Detail   json.RawMessage `json:"detail"`
+}
+
+// Account reads what happened to a reference, in order.
+func Account(ctx context.Context, pool *pgxpool.Pool, key uuid.UUID) ([]Line, error) {
+	rows, err := pool.Query(ctx, `
+SELECT at, kind, coalesce(epoch, 0), coalesce(delivery_id, '00000000-0000-0000-0000-000000000000'),
+       coalesce(document_id, '00000000-0000-0000-0000-000000000000'), raw_hash, node, detail
+FROM ledger_event WHERE key_id = $1 ORDER BY at, event_id`, [16]byte(key))
+	if err != nil {
+		return nil, fmt.Errorf("reading the account: %w", err)
+	}
+	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Line, error) {
+		var l Line
+		err := row.Scan(&l.At, &l.Kind, &l.Epoch, (*[16]byte)(&l.Delivery), (*[16]byte)(&l.Document), &l.Raw, &l.Node, &l.Detail)
+		return l, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the account: %w", err)
+	}
+	return lines, nil
+}
+
+// SetVersion records what became of a held content, the one that the document holds.
+func SetVersion(ctx context.Context, tx pgx.Tx, key, document uuid.UUID, state VersionState) error {
+	tag, err := tx.Exec(ctx, `UPDATE dedup_version SET state = $3 WHERE key_id = $1 AND document_id = $2 AND state = 'held'`,
+		[16]byte(key), [16]byte(document), string(state))
+	if err != nil {
+		return fmt.Errorf("recording the %s content: %w", state, err)
+	}
+	if tag.RowsAffected() != 1 {
+		return fmt.Errorf("recording the %s content: the ledger holds no version for document %s", state, document)
+	}
+	return nil
+}
+
+// Known tells which entries' content the ledger has seen under their reference already, without deciding anything: a
+// look before a large payload is stored for nothing.
+func Known(ctx context.Context, pool *pgxpool.Pool, r *Registration) ([]bool, error) {
+	known := make([]bool, len(r.Entries))
+	var batch pgx.Batch
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		batch.Queue(knownSQL, r.Partner, e.Reference.Control, string(e.Reference.Standard), e.Reference.Sender,
+			e.Reference.SenderQualifier, e.Reference.Recipient, e.Reference.RecipientQualifier, typesOf(&e.Reference),
+			e.Reference.Test, e.Raw[:], e.Content[:]).QueryRow(func(row pgx.Row) error { return row.Scan(&known[i]) })
+	}
+	if err := pool.SendBatch(ctx, &batch).Close(); err != nil {
+		return nil, fmt.Errorf("looking into the ledger: %w", err)
+	}
+	return known, nil
+}
+
+const knownSQL = `
+SELECT EXISTS (
+	SELECT FROM dedup_key k
+	WHERE control_reference = $2 AND partner_id = $1 AND standard = $3 AND sender = $4 AND sender_qualifier = $5
+	  AND recipient = $6 AND recipient_qualifier = $7 AND message_types = $8 AND test = $9
+	  AND (k.raw_hash = $10 OR k.content_hash = $11 OR EXISTS (
+		SELECT FROM dedup_version v WHERE v.key_id = k.key_id AND (v.raw_hash = $10 OR v.content_hash = $11))))`

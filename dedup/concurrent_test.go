@@ -1,0 +1,163 @@
+package dedup_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"firstcopy/dedup"
+	"firstcopy/internal/pgtest"
+)
+
+type copied struct {
+	reference, content string
+}
+
+// sequential is the ledger as seen by one client at a time, without passing time: porcupine looks for an order of the
+// concurrent operations on each reference that it would have allowed.
+var sequential = porcupine.Model{
+	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+		byReference := map[string][]porcupine.Operation{}
+		for _, op := range history {
+			r := op.Input.(copied).reference
+			byReference[r] = append(byReference[r], op)
+		}
+		var parts [][]porcupine.Operation
+		for _, part := range byReference {
+			parts = append(parts, part)
+		}
+		return parts
+	},
+	Init: func() any { return "" }, // the contents seen, one letter each
+	Step: func(state, input, output any) (bool, any) {
+		seen, content, verdict := state.(string), input.(copied).content, output.(dedup.Verdict)
+		switch {
+		case seen == "":
+			return verdict == dedup.First, content
+		case strings.Contains(seen, content):
+			return verdict == dedup.Duplicate, seen
+		default:
+			return verdict == dedup.Drift, seen + content
+		}
+	},
+	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " -> ", output) },
+}
+
+// Workers register overlapping bundles in any order, some roll back: the committed verdicts on each reference are those
+// of some order one after the other, and nobody deadlocks.
+func TestConcurrentVerdictsAreLinearizable(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	const workers, rounds, references = 8, 60, 12
+	var mu sync.Mutex
+	var history []porcupine.Operation
+	start := time.Now()
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(w), 7))
+			for range rounds {
+				var entries []dedup.Entry
+				var ops []copied
+				for _, k := range random.Perm(references)[:1+random.IntN(4)] {
+					op := copied{fmt.Sprint("R", k), string("abc"[random.IntN(3)])}
+					ops = append(ops, op)
+					entries = append(entries, entry(reference(op.reference), op.content, op.content, fortnight))
+				}
+				commit := random.IntN(5) > 0
+				call := time.Since(start).Nanoseconds()
+				decisions, err := tryRegister(context.Background(), pool, registration(1, entries...), commit)
+				returned := time.Since(start).Nanoseconds()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !commit {
+					continue
+				}
+				mu.Lock()
+				for i, d := range decisions {
+					history = append(history, porcupine.Operation{ClientId: w, Input: ops[i], Output: d.Verdict, Call: call, Return: returned})
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	if result, info := porcupine.CheckOperationsVerbose(sequential, history, time.Minute); result != porcupine.Ok {
+		t.Errorf("history of %d operations is not linearizable: %v %v", len(history), result, info)
+	}
+	firsts := column[int64](t, pool, `SELECT count(*) FROM ledger_event WHERE kind = 'first' GROUP BY key_id`)
+	for _, n := range firsts {
+		if n != 1 {
+			t.Errorf("a reference has %d first copies", n)
+		}
+	}
+	if len(firsts) != references {
+		t.Errorf("%d references have a first copy, want %d", len(firsts), references)
+	}
+}
+
+// Many nodes see the window of a reference end at once: one of them arms the next epoch.
+func TestOneConcurrentReuseWins(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	register(t, pool, 1, entry(reference("R"), "old", "old", fortnight))
+	pass(t, pool, fortnight+time.Hour)
+	verdicts := make(chan dedup.Decision, 16)
+	var wait sync.WaitGroup
+	for range cap(verdicts) {
+		wait.Go(func() {
+			decisions, err := tryRegister(context.Background(), pool, registration(1, entry(reference("R"), "new", "new", fortnight)), true)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			verdicts <- decisions[0]
+		})
+	}
+	wait.Wait()
+	close(verdicts)
+	counts := map[dedup.Verdict]int{}
+	for d := range verdicts {
+		counts[d.Verdict]++
+		if d.Epoch != 2 {
+			t.Errorf("%s in epoch %d, want 2", d.Verdict, d.Epoch)
+		}
+	}
+	if counts[dedup.Reuse] != 1 || counts[dedup.Duplicate] != 15 {
+		t.Errorf("got %v, want one reuse and 15 duplicates", counts)
+	}
+}
+
+// While one transaction holds a new reference, a copy waits for it, and a lock timeout ends the wait without a verdict.
+func TestWaitingCopyIsBounded(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	ctx := context.Background()
+	tx, err := pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(ctx)
+	if _, err := registration(1, entry(reference("R"), "a", "a", fortnight)).Register(ctx, tx); err != nil {
+		t.Fatal(err)
+	}
+	other, err := pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback(ctx)
+	if _, err := other.Exec(ctx, `SET LOCAL lock_timeout = '50ms'`); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := registration(1, entry(reference("R"), "a", "a", fortnight)).Register(ctx, other); err == nil {
+		t.Errorf("decided %v while the first copy was not committed", d)
+	}
+}

@@ -1,0 +1,117 @@
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"firstcopy/dedup/interchange"
+)
+
+// Registration asks the ledger about all interchanges of one delivery.
+//
+// Either call [Registration.Register], or put it into a batch of the caller's with [Registration.Queue], which saves a
+// round trip, and take the decisions when the batch's results have been read.
+type Registration struct {
+	Partner  int64
+	Delivery uuid.UUID
+	Node     string       // which gateway wrote the event
+	Drift    VersionState // what becomes of drifted content: Held, Accepted or Discarded
+	Detail   string       // JSON object that goes into every event of the registration; empty for {}
+	Entries  []Entry
+	// Decisions are the ledger's answers, in the order of the entries, once the queued batch has been read.
+	Decisions []Decision
+}
+
+// The logic is the database function's, see migrations/0002_ledger.sql: as one statement it would take longer to start
+// than to run, and as several it would take a round trip each.
+const registerSQL = `SELECT verdict, late, o_key, o_epoch, o_document, o_first_seen, o_expires FROM ledger_register(
+	$1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
+
+// Register decides every entry and returns the decisions in the order of the entries. Errors are Postgres' own; the
+// transaction is then unusable.
+func (r *Registration) Register(ctx context.Context, tx pgx.Tx) ([]Decision, error) {
+	var batch pgx.Batch
+	r.Queue(&batch)
+	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
+		return nil, fmt.Errorf("registering interchanges: %w", err)
+	}
+	return r.Decisions, nil
+}
+
+// Queue adds the registration to a batch: entry after entry, in the order in which every transaction locks references,
+// so that overlapping payloads cannot deadlock.
+func (r *Registration) Queue(batch *pgx.Batch) {
+	r.Decisions = make([]Decision, len(r.Entries))
+	detail := cmp.Or(r.Detail, "{}")
+	for _, i := range r.lockOrder() {
+		e, d := &r.Entries[i], &r.Decisions[i]
+		ref := &e.Reference
+		batch.Queue(registerSQL, r.Partner, [16]byte(r.Delivery), r.Node, string(r.Drift), int16(interchange.ContentVersion),
+			detail, ref.Control, string(ref.Standard), ref.Sender, ref.SenderQualifier, ref.Recipient, ref.RecipientQualifier,
+			typesOf(ref), ref.Test, e.Raw[:], e.Content[:], [16]byte(newID()), [16]byte(e.Document), [16]byte(newID()),
+			interval(e.Window)).QueryRow(d.scan)
+	}
+}
+
+func (d *Decision) scan(row pgx.Row) error {
+	var expires pgtype.Timestamptz
+	err := row.Scan(&d.Verdict, &d.Late, (*[16]byte)(&d.Key), &d.Epoch, (*[16]byte)(&d.Document), &d.FirstSeen, &expires)
+	d.Expires = finite(expires)
+	return err
+}
+
+func (r *Registration) lockOrder() []int {
+	order := make([]int, len(r.Entries))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compareReference(&r.Entries[a].Reference, &r.Entries[b].Reference) })
+	return order
+}
+
+func compareReference(a, b *interchange.Reference) int {
+	return cmp.Or(
+		strings.Compare(a.Control, b.Control),
+		strings.Compare(string(a.Standard), string(b.Standard)),
+		strings.Compare(a.Sender, b.Sender),
+		strings.Compare(a.SenderQualifier, b.SenderQualifier),
+		strings.Compare(a.Recipient, b.Recipient),
+		strings.Compare(a.RecipientQualifier, b.RecipientQualifier),
+		slices.Compare(a.MessageTypes, b.MessageTypes),
+		strings.Compare(fmt.Sprint(a.Test), fmt.Sprint(b.Test)),
+	)
+}
+
+// typesOf never yields a nil slice, which would be NULL and equal nothing.
+func typesOf(r *interchange.Reference) []string {
+	if r.MessageTypes == nil {
+		return []string{}
+	}
+	return r.MessageTypes
+}
+
+// interval is a window for Postgres; NULL is no end.
+func interval(window time.Duration) pgtype.Interval {
+	return pgtype.Interval{Microseconds: window.Microseconds(), Valid: window != Forever}
+}
+
+// endOfTime stands for Postgres' infinity, which time.Time lacks.
+var endOfTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+func finite(t pgtype.Timestamptz) time.Time {
+	if t.InfinityModifier == pgtype.Infinity {
+		return endOfTime
+	}
+	return t.Time
+}
+
+// newID makes a time-ordered identifier (UUIDv7, RFC 9562), so that index insertions stay local.
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

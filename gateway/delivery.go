@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"firstcopy/dedup"
+	"firstcopy/dedup/interchange"
+	"firstcopy/gateway/forward"
+	"firstcopy/internal/failpoint"
+)
+
+// prior is what the database knows of a transport id.
+type prior struct {
+	delivery uuid.UUID // a committed delivery of the same octets; Nil for none
+	receipt  []byte    // its receipt of the kind now wanted; nil for none
+	reusedID bool      // other octets have come under the id
+}
+
+const priorSQL = `
+SELECT d.delivery_id, d.payload_hash = $4, r.octets
+FROM delivery d LEFT JOIN receipt r ON r.delivery_id = d.delivery_id AND r.kind = $5
+WHERE d.partner_id = $1 AND d.channel = $2 AND d.transport_id = $3`
+
+func (g *Ingester) prior(ctx context.Context, d *Delivery) (prior, error) {
+	sum := d.Payload.Sum()
+	rows, err := g.pool.Query(ctx, priorSQL, d.Partner.ID, d.Channel, transportText(d), sum[:], d.Receipt.Kind)
+	if err != nil {
+		return prior{}, fmt.Errorf("looking for an earlier copy: %w", err)
+	}
+	defer rows.Close()
+	var p prior
+	for rows.Next() {
+		var id [16]byte
+		var same bool
+		var octets []byte
+		if err := rows.Scan(&id, &same, &octets); err != nil {
+			return prior{}, err
+		}
+		if same {
+			p.delivery, p.receipt = id, octets
+		} else {
+			p.reusedID = true
+		}
+	}
+	return p, rows.Err()
+}
+
+// transportText is the transport id as the tables hold it: text whatever its octets, one to one.
+func transportText(d *Delivery) string { return interchange.Text([]byte(d.TransportID)) }
+
+const claimSQL = `
+INSERT INTO delivery (delivery_id, partner_id, channel, transport_id, payload_hash, payload_size, received_at, node,
+	remote_address, signer_fingerprint, signature_digest, cipher, file_name, content_type, interchanges, reused_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+ON CONFLICT ON CONSTRAINT delivery_transport_key DO NOTHING`
+
+// queueClaim claims the transport id. A concurrent copy of the same delivery waits here for this one's commit.
+func (w *work) queueClaim(batch *pgx.Batch, claimed *bool) {
+	sum := w.Payload.Sum()
+	batch.Queue(claimSQL, [16]byte(w.ID), w.Partner.ID, w.Channel, transportText(w.Delivery), sum[:], w.Payload.Size(),
+		w.ReceivedAt, w.node, w.RemoteAddress, w.Security.SignerFingerprint, w.Security.SignatureDigest, w.Security.Cipher,
+		text(w.FileName), text(w.ContentType), len(w.Interchanges), w.reusedID).
+		Exec(func(tag pgconn.CommandTag) error { *claimed = tag.RowsAffected() == 1; return nil })
+}
+
+// text makes a partner's words fit for a text column: valid UTF-8 without NUL, and of bounded length.
+func text(s string) string {
+	const limit = 1000
+	if len(s) > limit {
+		s = s[:limit]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+const receiptSQL = `
+INSERT INTO receipt (delivery_id, kind, message_id, disposition, mic, async_url, octets)
+VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
+func (w *work) queueReceipt(batch *pgx.Batch) {
+	if w.receipt.Octets != nil {
+		w.queueReceiptOf(batch, w.ID)
+	}
+}
+
+func (w *work) queueReceiptOf(batch *pgx.Batch, delivery uuid.UUID) {
+	r := &w.receipt
+	batch.Queue(receiptSQL, [16]byte(delivery), w.Receipt.Kind, r.MessageID, r.Disposition, r.MIC, w.Receipt.AsyncURL, r.Octets)
+}
+
+// receiptJob is the outbox job of an asynchronous receipt; nil when it is answered at once, or not at all.
+func (w *work) receiptJob() *forward.ReceiptJob {
+	if w.Receipt.AsyncURL == "" || w.Receipt.Compose == nil {
+		return nil
+	}
+	return &forward.ReceiptJob{Delivery: w.ID, ReceiptKind: w.Receipt.Kind}
+}
+
+func (w *work) syncReceipt(octets []byte) []byte {
+	if w.Receipt.AsyncURL != "" {
+		return nil
+	}
+	return octets
+}
+
+// repeat answers a delivery that has been taken before: with the stored receipt if one of the wanted kind is there, else
+// with a fresh one that is stored from now on. Its events are committed before the answer.
+func (w *work) repeat(ctx context.Context, p prior) (Outcome, error) {
+	w.registration.Delivery = p.delivery
+	w.receipt = Receipt{Octets: p.receipt}
+	fresh := p.receipt == nil && w.Receipt.Compose != nil
+	if fresh {
+		var err error
+		if w.receipt, err = w.Receipt.Compose(true); err != nil {
+			return Outcome{}, fmt.Errorf("composing the receipt: %w", err)
+		}
+	}
+	w.registration.Detail = w.detail()
+	var batch pgx.Batch
+	dedup.QueueRepeats(&batch, &w.registration)
+	if fresh {
+		w.queueReceiptOf(&batch, p.delivery)
+	}
+	failpoint.Hit("repeat.before-commit")
+	var err error
+	if job := w.receiptJob(); job != nil {
+		job.Delivery = p.delivery
+		err = w.repeatAsync(ctx, &batch, job)
+	} else {
+		err = w.pool.SendBatch(ctx, &batch).Close() // one implicit transaction, one round trip
+	}
+	if violates(err, "receipt_pkey") { // another repeat has stored a receipt of this kind: answer with that one
+		return Outcome{}, errClaimed
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("recording the repeat: %w", err)
+	}
+	failpoint.Hit("repeat.committed")
+	return Outcome{Delivery: p.delivery, Repeat: true, Receipt: w.syncReceipt(w.receipt.Octets)}, nil
+}
+
+func violates(err error, constraint string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23505" && pg.ConstraintName == constraint
+}
+
+func (g *Ingester) repeatAsync(ctx context.Context, batch *pgx.Batch, job *forward.ReceiptJob) error {
+	return pgx.BeginFunc(ctx, g.pool, func(tx pgx.Tx) error {
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		_, err := g.outbox.Enqueue(ctx, tx, nil, job)
+		return err
+	})
+}

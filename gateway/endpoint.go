@@ -1,0 +1,292 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"firstcopy/as2"
+	"firstcopy/as2/smime"
+	"firstcopy/dedup"
+	"firstcopy/dedup/interchange"
+	"firstcopy/internal/failpoint"
+	"firstcopy/mdn"
+	"firstcopy/partners"
+)
+
+// Station is one of our own AS2 identities, an AS2-To of partners' messages.
+type Station interface {
+	// DecryptionKeys are the keys that may open messages now.
+	DecryptionKeys(now time.Time) []smime.Key
+	// SigningKey is the key that signs receipts now.
+	SigningKey(now time.Time) (smime.Key, error)
+}
+
+// Limits bound what a partner may ask of the endpoint.
+type Limits struct {
+	Body        int64         // octets of a request body
+	BodyIdle    time.Duration // between two reads of it
+	BodyTotal   time.Duration // for all of it
+	Concurrent  int           // requests under way; more are answered 503
+	SpoolDir    string        // for payloads beyond SpoolMemory; "" for the system's
+	SpoolMemory int           // octets
+}
+
+// decider decides deliveries: an [Ingester].
+type decider interface {
+	Ingest(ctx context.Context, d *Delivery) (Outcome, error)
+}
+
+// Endpoint is the AS2 channel: an http.Handler for the path partners post to.
+type Endpoint struct {
+	stations map[string]Station
+	partners *partners.Directory
+	ingest   decider
+	limits   Limits
+	places   *places
+	late     *lateReceipts
+	metrics  *Metrics
+	log      *slog.Logger
+}
+
+// NewEndpoint makes the AS2 endpoint for the stations, by AS2 name.
+func NewEndpoint(stations map[string]Station, directory *partners.Directory, ingest decider, limits Limits, metrics *Metrics, log *slog.Logger) *Endpoint {
+	return &Endpoint{stations: stations, partners: directory, ingest: ingest, limits: limits, places: newPlaces(),
+		late: newLateReceipts(log), metrics: metrics, log: log.With("component", "as2")}
+}
+
+// ServeHTTP takes one AS2 message. Probes by GET and HEAD are answered and recorded nowhere.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost:
+	case http.MethodGet, http.MethodHead:
+		plain(w, http.StatusOK, "This is an AS2 endpoint (RFC 4130). Post messages here.")
+		return
+	default:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		plain(w, http.StatusMethodNotAllowed, "AS2 messages are posted.")
+		return
+	}
+	x := &exchange{Endpoint: e, w: w, r: r, start: time.Now(), id: uuid.Must(uuid.NewV7()), outcome: "error",
+		body: newBody(w, r, e.limits.Body, e.limits.BodyIdle, e.limits.BodyTotal)}
+	defer x.finish()
+	x.serve()
+}
+
+// exchange is one message and its answer.
+type exchange struct {
+	*Endpoint
+	w       http.ResponseWriter
+	r       *http.Request
+	body    *body
+	start   time.Time
+	id      uuid.UUID // of the delivery this may become
+	header  as2.Header
+	partner *partners.Agreement // nil while unknown
+	station Station             // nil while unknown
+	opened  as2.Opened
+	outcome string // for metrics and the log
+	err     error
+	attrs   []slog.Attr
+}
+
+// maxDrain is how much of a refused body is still read, so that the partner reads our answer instead of a reset.
+const maxDrain = 1 << 20
+
+func (x *exchange) serve() {
+	if x.r.ContentLength > x.limits.Body {
+		x.fail(&as2.Error{Kind: as2.KindTooLarge})
+		return
+	}
+	if !x.places.take(0, x.limits.Concurrent) {
+		x.busy("The gateway has as many messages under way as it takes. Send it again.")
+		return
+	}
+	defer x.places.give(0)
+	var err error
+	x.header, err = as2.ParseHeader(x.r.Header)
+	x.partner, x.station = x.agreement()
+	switch {
+	case err != nil:
+		x.fail(err)
+	case x.header.From == x.header.To:
+		x.fail(&as2.Error{Kind: as2.KindMalformed, Detail: "AS2-From and AS2-To are the same name."})
+	case x.partner == nil:
+		x.stranger()
+	case x.r.Header.Get("Content-Encoding") != "" && !strings.EqualFold(x.r.Header.Get("Content-Encoding"), "identity"):
+		x.outcome = "malformed"
+		x.body.drain(maxDrain)
+		plain(x.w, http.StatusUnsupportedMediaType, "HTTP content encodings are not accepted; use AS2 compression.")
+	case !x.places.take(x.partner.ID, x.partner.Limits.Concurrent):
+		x.busy("This partner has as many messages under way as agreed. Send it again.")
+	default:
+		defer x.places.give(x.partner.ID)
+		x.receive()
+	}
+}
+
+// agreement finds who posts to whom. Both stay nil for a pair that nobody agreed on.
+func (x *exchange) agreement() (*partners.Agreement, Station) {
+	partner, ok := x.partners.Lookup(x.header.From, x.header.To)
+	if !ok {
+		return nil, nil
+	}
+	station, ok := x.stations[x.header.To]
+	if !ok {
+		return nil, nil
+	}
+	return partner, station
+}
+
+// receive opens a known partner's message and has it decided.
+func (x *exchange) receive() {
+	if want := x.header.Receipt; want.Wanted && want.Required && want.Protocol != "" && want.Protocol != "pkcs7-signature" {
+		x.fail(&as2.Error{Kind: as2.KindUnsupportedFormat})
+		return
+	}
+	spool := NewSpool(x.limits.SpoolDir, x.limits.SpoolMemory, x.maxPayload())
+	defer spool.Close()
+	if err := x.open(spool); err != nil {
+		x.fail(err)
+		return
+	}
+	if x.opened.IsReceipt {
+		x.takeReceipt()
+		return
+	}
+	interchanges, err := interchange.Scan(spool.Section(0, spool.Size()))
+	if err != nil {
+		x.fail(&ErrUnavailable{Err: err})
+		return
+	}
+	outcome, err := x.ingest.Ingest(x.r.Context(), x.delivery(spool, interchanges))
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.accepted(outcome, interchanges)
+}
+
+func (x *exchange) maxPayload() int64 {
+	if x.partner.Limits.Payload > 0 {
+		return int64(x.partner.Limits.Payload)
+	}
+	return x.limits.Body
+}
+
+func (x *exchange) open(spool *Spool) error {
+	now := time.Now()
+	first := bufio.NewReader(x.body)
+	if _, err := first.Peek(1); err == io.EOF {
+		return &as2.Error{Kind: as2.KindMalformed, Detail: "The message has no content."}
+	}
+	var err error
+	x.opened, err = as2.Open(x.header, first, spool, as2.Policy{
+		Keys:             x.station.DecryptionKeys(now),
+		Signers:          x.partner.VerifyCertificates(now),
+		RequireSigned:    x.partner.AS2.Require.Signed,
+		RequireEncrypted: x.partner.AS2.Require.Encrypted,
+		Digests:          x.partner.AS2.Require.Digests,
+		Ciphers:          x.partner.AS2.Require.Ciphers,
+		MaxPayload:       x.maxPayload(),
+	})
+	switch {
+	case x.body.tooLarge() || errors.Is(err, ErrTooLarge):
+		return &as2.Error{Kind: as2.KindTooLarge, Err: err}
+	case x.body.err != nil:
+		return &as2.Error{Kind: as2.KindRead, Err: x.body.err}
+	}
+	return err
+}
+
+func (x *exchange) delivery(spool *Spool, interchanges []interchange.Interchange) *Delivery {
+	d := &Delivery{
+		ID: x.id, Partner: x.partner, Channel: AS2, TransportID: x.header.MessageID, ReceivedAt: x.start,
+		RemoteAddress: x.r.RemoteAddr, FileName: x.opened.FileName, ContentType: x.opened.ContentType, Payload: spool,
+		Interchanges: interchanges, Receipt: x.order(),
+		Security: Security{Cipher: x.opened.Cipher},
+	}
+	if x.opened.Signer != nil {
+		sum := sha256.Sum256(x.opened.Signer.Raw)
+		d.Security.SignerFingerprint, d.Security.SignatureDigest = sum[:], mdn.NameOf(x.opened.Digest)
+	}
+	return d
+}
+
+// accepted answers a delivery that is committed.
+func (x *exchange) accepted(outcome Outcome, interchanges []interchange.Interchange) {
+	failpoint.Hit("as2.before-answer")
+	x.outcome = "accepted"
+	if outcome.Repeat {
+		x.outcome = "repeat"
+	}
+	x.attrs = append(x.attrs, slog.Bool("repeat", outcome.Repeat), slog.Int("interchanges", len(interchanges)))
+	for i, d := range outcome.Decisions {
+		x.metrics.verdict(x.partner.Name, d.Verdict)
+		x.logVerdict(outcome.Delivery, &interchanges[i], d)
+	}
+	x.send(outcome.Receipt)
+}
+
+// logVerdict writes one line for each interchange; drift is for an administrator to look at.
+func (x *exchange) logVerdict(delivery uuid.UUID, i *interchange.Interchange, d dedup.Decision) {
+	level := slog.LevelInfo
+	if d.Verdict == dedup.Drift || d.Late {
+		level = slog.LevelWarn
+	}
+	x.log.LogAttrs(x.r.Context(), level, string(d.Verdict), slog.String("delivery_id", delivery.String()),
+		slog.String("partner", x.partner.Name), slog.String("standard", string(i.Standard)), slog.String("reference", i.Control),
+		slog.String("sender", i.Sender), slog.String("recipient", i.Recipient), slog.Int("epoch", d.Epoch),
+		slog.Bool("late", d.Late), slog.String("document_id", d.Document.String()))
+}
+
+// takeReceipt handles an MDN that was posted at the message URL: it is never forwarded, and never answered with an MDN.
+func (x *exchange) takeReceipt() {
+	x.outcome = "receipt"
+	report := x.opened.Receipt
+	x.log.LogAttrs(x.r.Context(), slog.LevelInfo, "receipt posted at the message address",
+		slog.String("partner", x.partner.Name), slog.String("original_message_id", report.OriginalMessageID),
+		slog.String("disposition", report.Disposition.String()), slog.Bool("signed", report.Signed))
+	x.send(nil)
+}
+
+// finish recovers from a panic, which costs this message alone, and writes the one summary line of the exchange.
+func (x *exchange) finish() {
+	if p := recover(); p != nil {
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		x.log.ErrorContext(x.r.Context(), "panic while receiving", "panic", p, "stack", string(debug.Stack()))
+		x.outcome = "error"
+		x.write(unavailable.status, "text/plain; charset=us-ascii", []byte(unavailable.text+"\r\n"))
+	}
+	x.metrics.delivery(x.name(), x.outcome, time.Since(x.start))
+	level := slog.LevelInfo
+	if x.err != nil {
+		a, _ := answerTo(x.err)
+		level = a.level
+		x.attrs = append(x.attrs, slog.Any("error", x.err))
+	}
+	x.log.LogAttrs(x.r.Context(), level, "message handled", append([]slog.Attr{
+		slog.String("outcome", x.outcome), slog.String("delivery_id", x.id.String()), slog.String("partner", x.name()),
+		slog.String("as2_from", x.header.From), slog.String("as2_to", x.header.To),
+		slog.String("message_id", x.header.MessageID), slog.String("remote_addr", x.r.RemoteAddr),
+		slog.Int64("bytes", x.body.count), slog.Duration("duration", time.Since(x.start)),
+	}, x.attrs...)...)
+}
+
+func (x *exchange) name() string {
+	if x.partner == nil {
+		return "unknown"
+	}
+	return x.partner.Name
+}

@@ -1,0 +1,321 @@
+package gateway
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"firstcopy/dedup"
+	"firstcopy/dedup/interchange"
+	"firstcopy/gateway/forward"
+	"firstcopy/internal/failpoint"
+	"firstcopy/partners"
+)
+
+// outbox is where forwarding work is put, inside the ingest transaction.
+type outbox interface {
+	Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *forward.ReceiptJob) ([]int64, error)
+}
+
+// Ingester decides deliveries.
+type Ingester struct {
+	pool   *pgxpool.Pool
+	outbox outbox
+	bounds Transaction
+	node   string
+}
+
+// NewIngester makes an ingester on a pool from [OpenPool].
+func NewIngester(pool *pgxpool.Pool, outbox outbox, bounds Transaction, node string) *Ingester {
+	return &Ingester{pool: pool, outbox: outbox, bounds: bounds, node: node}
+}
+
+// Ingest decides a delivery: which of its interchanges are first copies, to be forwarded, and what the partner is
+// answered. When it returns without error, everything is committed. Every error is an [ErrUnavailable].
+func (g *Ingester) Ingest(ctx context.Context, d *Delivery) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.bounds.Deadline)
+	defer cancel()
+	outcome, err := g.ingest(ctx, d)
+	if err != nil {
+		return Outcome{}, &ErrUnavailable{Err: err}
+	}
+	return outcome, nil
+}
+
+// maxClaims bounds how often a lost claim is looked up again. A claim is lost only to a committed delivery, so twice would
+// do unless deliveries are purged at the same moment.
+const maxClaims = 5
+
+func (g *Ingester) ingest(ctx context.Context, d *Delivery) (Outcome, error) {
+	failpoint.Hit("ingest.spooled")
+	work := newWork(g, d)
+	for range maxClaims {
+		outcome, err := work.attempt(ctx)
+		if !errors.Is(err, errClaimed) {
+			return outcome, err
+		}
+	}
+	return Outcome{}, errClaimed
+}
+
+func (w *work) attempt(ctx context.Context) (Outcome, error) {
+	prior, err := w.prior(ctx, w.Delivery)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if prior.delivery != uuid.Nil {
+		return w.repeat(ctx, prior)
+	}
+	w.reusedID = prior.reusedID
+	if err := w.prepare(ctx); err != nil {
+		return Outcome{}, err
+	}
+	return w.commit(ctx)
+}
+
+// errClaimed says that the same delivery has been committed by somebody else meanwhile.
+var errClaimed = errors.New("the same delivery is being taken elsewhere")
+
+// work is one delivery on its way through the transaction.
+type work struct {
+	*Ingester
+	*Delivery
+	registration dedup.Registration
+	receipt      Receipt
+	reusedID     bool
+	staged       map[uuid.UUID]bool
+}
+
+func newWork(g *Ingester, d *Delivery) *work {
+	w := &work{Ingester: g, Delivery: d, staged: map[uuid.UUID]bool{}}
+	w.registration = dedup.Registration{Partner: d.Partner.ID, Delivery: d.ID, Node: g.node, Drift: driftState(d.Partner.Drift),
+		Entries: make([]dedup.Entry, len(d.Interchanges))}
+	for i := range d.Interchanges {
+		x := &d.Interchanges[i]
+		w.registration.Entries[i] = dedup.Entry{Reference: reference(x), Raw: x.Raw, Content: x.Content,
+			Document: uuid.Must(uuid.NewV7()), Window: window(d.Partner, string(x.Standard))}
+	}
+	return w
+}
+
+// reference is what an interchange is known by. One that lacks its trailer must not own the contractual reference, or the
+// full copy that follows would be drift; it goes by its content.
+func reference(x *interchange.Interchange) interchange.Reference {
+	if x.Complete || x.Standard == interchange.Content {
+		return x.Reference
+	}
+	return interchange.Reference{Standard: interchange.Content, Control: "sha256:" + hex.EncodeToString(x.Raw[:])}
+}
+
+func window(a *partners.Agreement, standard string) time.Duration {
+	w := a.Window(standard)
+	if w.Infinite {
+		return dedup.Forever
+	}
+	return w.Duration
+}
+
+// driftState translates a partner's policy for other content under a live reference.
+func driftState(policy partners.Drift) dedup.VersionState {
+	switch policy {
+	case partners.DriftForward:
+		return dedup.Accepted
+	case partners.DriftDiscard:
+		return dedup.Discarded
+	default:
+		return dedup.Held
+	}
+}
+
+// prepare does what must not happen inside the transaction: it composes and signs the receipt, and stages large octets.
+func (w *work) prepare(ctx context.Context) error {
+	known, err := w.look(ctx)
+	if err != nil {
+		return err
+	}
+	if w.Receipt.Compose != nil && w.receipt.Octets == nil {
+		if w.receipt, err = w.Receipt.Compose(all(known)); err != nil {
+			return fmt.Errorf("composing the receipt: %w", err)
+		}
+	}
+	w.registration.Detail = w.detail()
+	failpoint.Hit("ingest.composed")
+	for i, e := range w.registration.Entries {
+		if x := &w.Interchanges[i]; x.End-x.Start > forward.ChunkSize && !known[i] && !w.staged[e.Document] {
+			if err := forward.Stage(ctx, w.pool, e.Document, w.Payload.Section(x.Start, x.End)); err != nil {
+				return err
+			}
+			w.staged[e.Document] = true
+		}
+	}
+	failpoint.Hit("ingest.staged")
+	return nil
+}
+
+// look asks beforehand what is known already, where that decides anything: whether large octets need staging, and the
+// receipt of a partner who wants to be warned of duplicates. What it says is not binding.
+func (w *work) look(ctx context.Context) ([]bool, error) {
+	if w.Payload.Size() > forward.ChunkSize || w.Partner.OnDuplicate == partners.AnswerWarning {
+		return dedup.Known(ctx, w.pool, &w.registration)
+	}
+	return make([]bool, len(w.Interchanges)), nil
+}
+
+func all(flags []bool) bool {
+	for _, f := range flags {
+		if !f {
+			return false
+		}
+	}
+	return len(flags) > 0
+}
+
+// detail goes into every event: with it the account alone shows which delivery was answered with which receipt.
+func (w *work) detail() string {
+	fields := map[string]any{"channel": w.Channel, "transport_id": w.TransportID}
+	if w.receipt.MessageID != "" {
+		fields["receipt"], fields["disposition"], fields["mic"] = w.receipt.MessageID, w.receipt.Disposition, w.receipt.MIC
+	}
+	if w.Security.SignerFingerprint != nil {
+		fields["signer"] = hex.EncodeToString(w.Security.SignerFingerprint)
+	}
+	return dedup.Detail(fields)
+}
+
+// commit is the one transaction. Round trips: claim and register; the outbox; documents, octets, receipt and COMMIT.
+func (w *work) commit(ctx context.Context) (Outcome, error) {
+	var claimed bool
+	var batch pgx.Batch
+	batch.Queue(beginSQL)
+	w.queueClaim(&batch, &claimed)
+	w.registration.Queue(&batch)
+	tx, err := begin(ctx, w.pool, &batch)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer tx.Rollback(ctx)
+	if !claimed {
+		return Outcome{}, errClaimed
+	}
+	failpoint.Hit("ingest.registered")
+	decisions := w.registration.Decisions
+	documents := w.documents(decisions)
+	jobs, err := w.outbox.Enqueue(ctx, tx, pending(documents), w.receiptJob())
+	if err != nil {
+		return Outcome{}, err
+	}
+	failpoint.Hit("ingest.enqueued")
+	if err := w.writeUnstaged(ctx, tx, documents); err != nil {
+		return Outcome{}, err
+	}
+	var last pgx.Batch
+	if err := w.queueDocuments(&last, documents, jobs); err != nil {
+		return Outcome{}, err
+	}
+	w.queueReceipt(&last)
+	failpoint.Hit("ingest.before-commit")
+	if err := tx.commitWith(ctx, &last); err != nil {
+		return Outcome{}, err
+	}
+	failpoint.Hit("ingest.committed")
+	w.dropUnneeded(ctx, documents)
+	return Outcome{Delivery: w.ID, Receipt: w.syncReceipt(w.receipt.Octets), Decisions: decisions}, nil
+}
+
+// documents lists what is to be kept: all but duplicates.
+func (w *work) documents(decisions []dedup.Decision) []forward.Document {
+	var docs []forward.Document
+	for i, decision := range decisions {
+		if !decision.Fresh() {
+			continue
+		}
+		x := &w.Interchanges[i]
+		docs = append(docs, forward.Document{
+			ID: w.registration.Entries[i].Document, Delivery: w.ID, PartnerID: w.Partner.ID, Key: decision.Key,
+			Epoch: decision.Epoch, Ordinal: i + 1, Verdict: string(decision.Verdict), State: w.stateFor(decision.Verdict),
+			Standard: string(x.Standard), Version: x.Version, Sender: x.AsWritten.Sender, Recipient: x.AsWritten.Recipient,
+			Reference: w.registration.Entries[i].Reference.Control, MessageTypes: x.Types, Functions: x.Functions, Test: x.Test, Irregular: x.Irregular,
+			Raw: x.Raw[:], Content: x.Content[:], Size: x.End - x.Start, FileName: w.FileName, ContentType: w.ContentType,
+		})
+	}
+	return docs
+}
+
+func (w *work) stateFor(v dedup.Verdict) forward.State {
+	if v != dedup.Drift {
+		return forward.Pending
+	}
+	switch driftState(w.Partner.Drift) {
+	case dedup.Accepted:
+		return forward.Pending
+	case dedup.Discarded:
+		return forward.DiscardState
+	default:
+		return forward.HeldState
+	}
+}
+
+func pending(docs []forward.Document) []uuid.UUID {
+	var ids []uuid.UUID
+	for i := range docs {
+		if docs[i].State == forward.Pending {
+			ids = append(ids, docs[i].ID)
+		}
+	}
+	return ids
+}
+
+// writeUnstaged writes large octets that the look beforehand took for known.
+func (w *work) writeUnstaged(ctx context.Context, tx pgx.Tx, docs []forward.Document) error {
+	for i := range docs {
+		d := &docs[i]
+		if d.Size <= forward.ChunkSize || w.staged[d.ID] {
+			continue
+		}
+		x := &w.Interchanges[d.Ordinal-1]
+		if err := forward.WriteOctets(ctx, tx, d.ID, w.Payload.Section(x.Start, x.End)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) queueDocuments(batch *pgx.Batch, docs []forward.Document, jobs []int64) error {
+	next := 0
+	for i := range docs {
+		d := &docs[i]
+		var job int64
+		if d.State == forward.Pending {
+			job, next = jobs[next], next+1
+		}
+		forward.QueueInsert(batch, d, job)
+		switch {
+		case w.staged[d.ID]:
+			forward.QueueUnstage(batch, d.ID)
+		case d.Size <= forward.ChunkSize:
+			x := &w.Interchanges[d.Ordinal-1]
+			octets, err := w.Payload.Octets(x.Start, x.End)
+			if err != nil {
+				return fmt.Errorf("reading spooled octets: %w", err)
+			}
+			forward.QueueOctets(batch, d.ID, octets)
+		}
+	}
+	return nil
+}
+
+// dropUnneeded removes stages of what turned out to be duplicates. The sweeper gets what a crash leaves here.
+func (w *work) dropUnneeded(ctx context.Context, kept []forward.Document) {
+	for i := range kept {
+		delete(w.staged, kept[i].ID)
+	}
+	for id := range w.staged {
+		_ = forward.DropStage(ctx, w.pool, id)
+	}
+}

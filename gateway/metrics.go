@@ -1,0 +1,146 @@
+package gateway
+
+import (
+	"context"
+	"crypto/x509"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"firstcopy/dedup"
+	"firstcopy/gateway/forward"
+	"firstcopy/partners"
+)
+
+// Metrics counts what the node does. Names and labels are listed in docs/operations.md.
+type Metrics struct {
+	registry  *prometheus.Registry
+	received  *prometheus.CounterVec
+	verdicts  *prometheus.CounterVec
+	latency   *prometheus.HistogramVec
+	ingest    prometheus.Histogram
+	forwards  *prometheus.CounterVec
+	forwardIn *prometheus.HistogramVec
+	receipts  *prometheus.CounterVec
+}
+
+var seconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+
+// NewMetrics makes the metrics in a registry of their own.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		received: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_deliveries_total",
+			Help: "Arrivals, by partner and by what became of them."}, []string{"partner", "outcome"}),
+		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_verdicts_total",
+			Help: "Interchanges decided, by partner and verdict."}, []string{"partner", "verdict"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "firstcopy_answer_seconds",
+			Help: "From the request to the written answer.", Buckets: seconds}, []string{"outcome"}),
+		ingest: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "firstcopy_ingest_seconds",
+			Help: "Deciding a delivery, its transaction included.", Buckets: seconds}),
+		forwards: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_forwards_total",
+			Help: "Attempts to forward a document, by partner and result."}, []string{"partner", "result"}),
+		forwardIn: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "firstcopy_forward_seconds",
+			Help: "One successful attempt to forward a document.", Buckets: seconds}, []string{"partner"}),
+		receipts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_async_receipts_total",
+			Help: "Attempts to deliver an asynchronous receipt, by partner and result."}, []string{"partner", "result"}),
+	}
+	m.registry.MustRegister(m.received, m.verdicts, m.latency, m.ingest, m.forwards, m.forwardIn, m.receipts)
+	return m
+}
+
+func (m *Metrics) delivery(partner, outcome string, took time.Duration) {
+	m.received.WithLabelValues(partner, outcome).Inc()
+	m.latency.WithLabelValues(outcome).Observe(took.Seconds())
+}
+
+func (m *Metrics) verdict(partner string, v dedup.Verdict) {
+	m.verdicts.WithLabelValues(partner, string(v)).Inc()
+}
+
+// Forwarded, ForwardFailed and ReceiptDelivered make Metrics the outbox's observer.
+func (m *Metrics) Forwarded(partner string, took time.Duration) {
+	m.forwards.WithLabelValues(partner, "ok").Inc()
+	m.forwardIn.WithLabelValues(partner).Observe(took.Seconds())
+}
+
+// ForwardFailed counts a failed attempt, and whether it was the last.
+func (m *Metrics) ForwardFailed(partner string, stuck bool) {
+	result := "failed"
+	if stuck {
+		result = "stuck"
+	}
+	m.forwards.WithLabelValues(partner, result).Inc()
+}
+
+// ReceiptDelivered counts an attempt to deliver an asynchronous receipt.
+func (m *Metrics) ReceiptDelivered(partner string, ok bool) {
+	result := "ok"
+	if !ok {
+		result = "failed"
+	}
+	m.receipts.WithLabelValues(partner, result).Inc()
+}
+
+var _ forward.Observer = (*Metrics)(nil)
+
+// backlog collects what only the database knows: how much waits, and for how long.
+type backlog struct {
+	pool      *pgxpool.Pool
+	documents *prometheus.Desc
+	oldest    *prometheus.Desc
+}
+
+func newBacklog(pool *pgxpool.Pool) backlog {
+	return backlog{pool: pool,
+		documents: prometheus.NewDesc("firstcopy_documents", "Documents that are pending, stuck or held.", []string{"state"}, nil),
+		oldest:    prometheus.NewDesc("firstcopy_documents_oldest_seconds", "Age of the oldest such document.", []string{"state"}, nil)}
+}
+
+func (b backlog) Describe(ch chan<- *prometheus.Desc) { ch <- b.documents; ch <- b.oldest }
+
+func (b backlog) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	found, err := forward.Backlog(ctx, b.pool)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(b.documents, err)
+		return
+	}
+	for _, f := range found {
+		ch <- prometheus.MustNewConstMetric(b.documents, prometheus.GaugeValue, float64(f.Documents), string(f.State))
+		ch <- prometheus.MustNewConstMetric(b.oldest, prometheus.GaugeValue, f.Oldest.Seconds(), string(f.State))
+	}
+}
+
+// expiry collects when certificates end, partners' and our own.
+type expiry struct {
+	directory *partners.Directory
+	own       map[string][]*x509.Certificate // by station
+	desc      *prometheus.Desc
+}
+
+func newExpiry(directory *partners.Directory, own map[string][]*x509.Certificate) expiry {
+	return expiry{directory, own, prometheus.NewDesc("firstcopy_certificate_expiry_timestamp_seconds",
+		"When a certificate ends.", []string{"owner", "serial"}, nil)}
+}
+
+func (e expiry) Describe(ch chan<- *prometheus.Desc) { ch <- e.desc }
+
+func (e expiry) Collect(ch chan<- prometheus.Metric) {
+	for _, a := range e.directory.All() {
+		for _, c := range a.AS2.Certificates {
+			ch <- e.metric("partner/"+a.Name, c.X509)
+		}
+	}
+	for name, list := range e.own {
+		for _, c := range list {
+			ch <- e.metric("station/"+name, c)
+		}
+	}
+}
+
+func (e expiry) metric(owner string, c *x509.Certificate) prometheus.Metric {
+	return prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, float64(c.NotAfter.Unix()), owner, c.SerialNumber.Text(16))
+}

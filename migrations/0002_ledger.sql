@@ -1,0 +1,186 @@
+-- The dedup ledger: which references have been seen, with what content, and an append-only account of everything that became of them.
+
+-- One row a reference. Never partitioned: uniqueness cannot span partitions of a table that is cut by time.
+-- The control reference leads the primary key, so that an administrator's search for one uses the same index.
+-- Octets that are not printable UTF-8 are escaped by the reader, one to one, so text loses nothing.
+-- No foreign key to partner, here and below: its check would lock, and so write, the partner's row for every message.
+CREATE TABLE dedup_key (
+    control_reference   text COLLATE "C" NOT NULL,
+    partner_id          bigint           NOT NULL,
+    standard            text COLLATE "C" NOT NULL,
+    sender              text COLLATE "C" NOT NULL,
+    sender_qualifier    text COLLATE "C" NOT NULL,
+    recipient           text COLLATE "C" NOT NULL,
+    recipient_qualifier text COLLATE "C" NOT NULL,
+    message_types       text[] COLLATE "C" NOT NULL,
+    test                boolean          NOT NULL,
+    key_id              uuid             NOT NULL, -- stays through every epoch; events and versions point here
+    epoch               integer          NOT NULL, -- 1 at first sight, +1 each time the counter wrapped after the window
+    raw_hash            bytea            NOT NULL,
+    content_hash        bytea            NOT NULL,
+    content_version     smallint         NOT NULL, -- of the canonical form behind content_hash
+    document_id         uuid             NOT NULL, -- the first copy of this epoch
+    first_seen_at       timestamptz      NOT NULL,
+    expires_at          timestamptz      NOT NULL, -- copied when armed, never shortened in place; may be infinity
+    CONSTRAINT dedup_key_pkey PRIMARY KEY (control_reference, partner_id, standard, sender, sender_qualifier,
+        recipient, recipient_qualifier, message_types, test),
+    CONSTRAINT dedup_key_epoch_check CHECK (epoch >= 1),
+    CONSTRAINT dedup_key_window_check CHECK (expires_at > first_seen_at),
+    CONSTRAINT dedup_key_hash_check CHECK (octet_length(raw_hash) = 32 AND octet_length(content_hash) = 32),
+    CONSTRAINT dedup_key_length_check CHECK (octet_length(control_reference) BETWEEN 1 AND 512
+        AND octet_length(sender) + octet_length(sender_qualifier) <= 512
+        AND octet_length(recipient) + octet_length(recipient_qualifier) <= 512)
+);
+
+-- For searches by time; a block range index costs an insert next to nothing.
+CREATE INDEX dedup_key_first_seen_idx ON dedup_key USING brin (first_seen_at);
+
+-- Every further content seen under a reference, and what became of it. The content of the current epoch's first copy
+-- stands in dedup_key itself, so that an ordinary first copy writes one row.
+CREATE TABLE dedup_version (
+    key_id          uuid        NOT NULL,
+    content_hash    bytea       NOT NULL,
+    raw_hash        bytea       NOT NULL,
+    content_version smallint    NOT NULL,
+    epoch           integer     NOT NULL,
+    state           text        NOT NULL,
+    document_id     uuid        NOT NULL,
+    seen_at         timestamptz NOT NULL,
+    CONSTRAINT dedup_version_pkey PRIMARY KEY (key_id, content_hash),
+    CONSTRAINT dedup_version_state_check CHECK (state IN ('accepted', 'held', 'released', 'discarded'))
+);
+
+-- The account. No foreign key to dedup_key: the account outlives purged keys. No default partition: detaching a month
+-- would then need an exclusive lock, so months are made ahead and a missing one is a readiness failure.
+CREATE TABLE ledger_event (
+    at           timestamptz NOT NULL DEFAULT now(),
+    event_id     uuid        NOT NULL,
+    partner_id   bigint      NOT NULL,
+    kind         text        NOT NULL, -- a verdict, or what was done: repeat, forwarded, stuck, released, …
+    key_id       uuid,
+    epoch        integer,
+    delivery_id  uuid,
+    document_id  uuid,                 -- the document concerned: a repeat names the first copy's
+    raw_hash     bytea,
+    content_hash bytea,
+    node         text        NOT NULL,
+    detail       jsonb       NOT NULL DEFAULT '{}'
+) PARTITION BY RANGE (at);
+
+CREATE INDEX ledger_event_key_idx ON ledger_event (key_id, at);
+CREATE INDEX ledger_event_repeat_idx ON ledger_event (delivery_id) WHERE kind = 'repeat';
+CREATE INDEX ledger_event_at_idx ON ledger_event USING brin (at);
+
+-- ledger_event_ensure makes the partitions of this month and the given number of months to come; it returns those made.
+CREATE FUNCTION ledger_event_ensure(ahead integer) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    month date;
+    name  text;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('ledger_event_ensure'));
+    FOR month IN SELECT generate_series(date_trunc('month', now() AT TIME ZONE 'UTC'),
+                                        date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => ahead),
+                                        interval '1 month')::date LOOP
+        name := 'ledger_event_' || to_char(month, 'YYYYMM');
+        IF to_regclass(name) IS NULL THEN
+            EXECUTE format('CREATE TABLE %I PARTITION OF ledger_event FOR VALUES FROM (%L) TO (%L)',
+                name, month::timestamp AT TIME ZONE 'UTC', (month + interval '1 month') AT TIME ZONE 'UTC');
+            RETURN NEXT name;
+        END IF;
+    END LOOP;
+END $$;
+
+SELECT ledger_event_ensure(3);
+
+-- Append-only, also for the owner of the table. Retention drops whole months.
+CREATE FUNCTION ledger_event_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'ledger_event is append-only' USING ERRCODE = 'insufficient_privilege';
+END $$;
+
+CREATE TRIGGER ledger_event_append_only BEFORE UPDATE OR DELETE ON ledger_event
+    FOR EACH ROW EXECUTE FUNCTION ledger_event_refuse();
+CREATE TRIGGER ledger_event_no_truncate BEFORE TRUNCATE ON ledger_event
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_event_refuse();
+REVOKE UPDATE, DELETE, TRUNCATE ON ledger_event FROM PUBLIC;
+
+-- ledger_register decides one copy of an interchange, and writes its event. It is the whole of the ledger's logic:
+--
+--   first      the reference was unknown; it is armed until now + p_window
+--   duplicate  this content, raw or canonical, has been seen under the reference, in whatever epoch
+--   reuse      other content, after the window: armed anew, as the next epoch
+--   drift      other content, inside the window; recorded as p_drift says
+--
+-- A duplicate takes no row lock and writes nothing but its event, so a storm of them does not queue up. Where a race is
+-- lost, somebody else has committed, and the loop's next statement, at READ COMMITTED, sees the winner's row.
+CREATE FUNCTION ledger_register(
+    p_partner bigint, p_delivery uuid, p_node text, p_drift text, p_content_version smallint, p_detail jsonb,
+    p_control text, p_standard text, p_sender text, p_sender_qualifier text, p_recipient text, p_recipient_qualifier text,
+    p_types text[], p_test boolean, p_raw bytea, p_content bytea, p_key uuid, p_document uuid, p_event uuid, p_window interval,
+    OUT verdict text, OUT late boolean, OUT o_key uuid, OUT o_epoch integer, OUT o_document uuid,
+    OUT o_first_seen timestamptz, OUT o_expires timestamptz
+) LANGUAGE plpgsql AS $$
+DECLARE
+    k     record;
+    ends  timestamptz := CASE WHEN p_window IS NULL THEN 'infinity' ELSE now() + p_window END;
+BEGIN
+    late := false;
+    LOOP
+        INSERT INTO dedup_key (control_reference, partner_id, standard, sender, sender_qualifier, recipient,
+            recipient_qualifier, message_types, test, key_id, epoch, raw_hash, content_hash, content_version, document_id,
+            first_seen_at, expires_at)
+        VALUES (p_control, p_partner, p_standard, p_sender, p_sender_qualifier, p_recipient, p_recipient_qualifier, p_types,
+            p_test, p_key, 1, p_raw, p_content, p_content_version, p_document, now(), ends)
+        ON CONFLICT ON CONSTRAINT dedup_key_pkey DO NOTHING;
+        IF FOUND THEN
+            verdict := 'first'; o_key := p_key; o_epoch := 1; o_document := p_document; o_first_seen := now(); o_expires := ends;
+            EXIT;
+        END IF;
+
+        SELECT d.key_id, d.epoch, d.raw_hash, d.content_hash, d.content_version, d.document_id, d.first_seen_at, d.expires_at INTO k
+        FROM dedup_key d
+        WHERE d.control_reference = p_control AND d.partner_id = p_partner AND d.standard = p_standard AND d.sender = p_sender
+          AND d.sender_qualifier = p_sender_qualifier AND d.recipient = p_recipient
+          AND d.recipient_qualifier = p_recipient_qualifier AND d.message_types = p_types AND d.test = p_test;
+        CONTINUE WHEN NOT FOUND; -- purged in between
+        o_key := k.key_id; o_epoch := k.epoch; o_document := k.document_id; o_first_seen := k.first_seen_at; o_expires := k.expires_at;
+
+        IF k.raw_hash = p_raw OR k.content_hash = p_content THEN
+            verdict := 'duplicate'; late := k.expires_at <= now();
+            EXIT;
+        END IF;
+        SELECT v.document_id INTO o_document FROM dedup_version v
+        WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;
+        IF FOUND THEN
+            verdict := 'duplicate'; late := k.expires_at <= now();
+            EXIT;
+        END IF;
+        o_document := p_document;
+
+        IF k.expires_at <= now() THEN
+            UPDATE dedup_key d SET epoch = k.epoch + 1, raw_hash = p_raw, content_hash = p_content,
+                content_version = p_content_version, document_id = p_document, first_seen_at = now(), expires_at = ends
+            WHERE d.control_reference = p_control AND d.partner_id = p_partner AND d.standard = p_standard AND d.sender = p_sender
+              AND d.sender_qualifier = p_sender_qualifier AND d.recipient = p_recipient
+              AND d.recipient_qualifier = p_recipient_qualifier AND d.message_types = p_types AND d.test = p_test
+              AND d.epoch = k.epoch; -- compare and swap: of several copies one arms the next epoch
+            CONTINUE WHEN NOT FOUND;
+            INSERT INTO dedup_version (key_id, content_hash, raw_hash, content_version, epoch, state, document_id, seen_at)
+            VALUES (k.key_id, k.content_hash, k.raw_hash, k.content_version, k.epoch, 'accepted', k.document_id, k.first_seen_at)
+            ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
+            verdict := 'reuse'; o_epoch := k.epoch + 1; o_first_seen := now(); o_expires := ends;
+            EXIT;
+        END IF;
+
+        INSERT INTO dedup_version (key_id, content_hash, raw_hash, content_version, epoch, state, document_id, seen_at)
+        VALUES (k.key_id, p_content, p_raw, p_content_version, k.epoch, p_drift, p_document, now())
+        ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
+        CONTINUE WHEN NOT FOUND; -- another copy of the same drift has just been recorded
+        verdict := 'drift';
+        EXIT;
+    END LOOP;
+
+    INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash, node, detail)
+    VALUES (p_event, p_partner, verdict, o_key, o_epoch, p_delivery, o_document, p_raw, p_content, p_node,
+        CASE WHEN late THEN p_detail || '{"late": true}' ELSE p_detail END);
+END $$;
