@@ -1,9 +1,11 @@
 package dedup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,22 +41,32 @@ type Query struct {
 const keyColumns = `k.key_id, k.partner_id, k.control_reference, k.standard, k.sender, k.sender_qualifier, k.recipient,
 	k.recipient_qualifier, k.message_types, k.test, k.epoch, k.raw_hash, k.content_hash, k.document_id, k.first_seen_at, k.expires_at`
 
-// searchSQL takes a hash by way of the documents and deliveries that have an index on it.
-const searchSQL = `SELECT ` + keyColumns + ` FROM dedup_key k
-WHERE ($1 = '' OR control_reference = $1)
-  AND ($2 = 0 OR partner_id = $2)
-  AND first_seen_at >= $3
-  AND ($4::bytea IS NULL OR (control_reference, key_id) IN (
-	SELECT control_reference, key_id FROM document WHERE raw_hash = $4
-	UNION SELECT control_reference, key_id FROM document WHERE delivery_id IN (SELECT delivery_id FROM delivery WHERE payload_hash = $4)))
-ORDER BY first_seen_at DESC LIMIT $5`
-
-// Search finds references, the newest first.
+// Search finds references, the newest first. A hash or a time is looked for by way of the documents and deliveries, which
+// have an index on it.
 func Search(ctx context.Context, pool *pgxpool.Pool, q Query) ([]Key, error) {
-	if q.Limit == 0 {
-		q.Limit = 100
+	conditions, args := []string{"true"}, []any{}
+	where := func(condition string, value any) {
+		args = append(args, value)
+		conditions = append(conditions, strings.ReplaceAll(condition, "$?", fmt.Sprintf("$%d", len(args))))
 	}
-	rows, err := pool.Query(ctx, searchSQL, q.Reference, q.Partner, q.Since, q.Hash, q.Limit)
+	if q.Reference != "" {
+		where(`control_reference = $?`, q.Reference)
+	}
+	if q.Partner != 0 {
+		where(`partner_id = $?`, q.Partner)
+	}
+	if q.Hash != nil {
+		where(`(control_reference, key_id) IN (
+	SELECT control_reference, key_id FROM document WHERE raw_hash = $?
+	UNION SELECT control_reference, key_id FROM document JOIN delivery USING (delivery_id) WHERE payload_hash = $?)`, q.Hash)
+	}
+	if !q.Since.IsZero() {
+		where(`first_seen_at >= $? AND (control_reference, key_id) IN (
+	SELECT control_reference, key_id FROM document JOIN delivery USING (delivery_id) WHERE received_at >= $?::timestamptz - interval '1 hour')`, q.Since)
+	}
+	args = append(args, cmp.Or(q.Limit, 100))
+	rows, err := pool.Query(ctx, fmt.Sprintf(`SELECT %s FROM dedup_key k WHERE %s ORDER BY first_seen_at DESC LIMIT $%d`,
+		keyColumns, strings.Join(conditions, " AND "), len(args)), args...)
 	if err != nil {
 		return nil, fmt.Errorf("searching the ledger: %w", err)
 	}

@@ -168,7 +168,9 @@ func (x *exchange) receive() {
 		x.fail(&ErrUnavailable{Err: err})
 		return
 	}
-	outcome, err := x.ingest.Ingest(x.r.Context(), x.delivery(spool, interchanges))
+	// Not the request's context: that ends when the partner closes its sending side, as some do after the last octet, or
+	// when the body's deadline passes meanwhile. A message that is here completely is decided; Ingest has its own deadline.
+	outcome, err := x.ingest.Ingest(context.WithoutCancel(x.r.Context()), x.delivery(spool, interchanges))
 	if err != nil {
 		x.fail(err)
 		return
@@ -235,6 +237,7 @@ func (x *exchange) accepted(outcome Outcome, interchanges []interchange.Intercha
 		x.logVerdict(outcome.Delivery, &interchanges[i], d)
 	}
 	x.send(outcome.Receipt)
+	failpoint.Hit("as2.answered")
 }
 
 // logVerdict writes one line for each interchange; drift is for an administrator to look at.

@@ -105,12 +105,23 @@ func newWork(g *Ingester, d *Delivery) *work {
 }
 
 // reference is what an interchange is known by. One that lacks its trailer must not own the contractual reference, or the
-// full copy that follows would be drift; it goes by its content.
+// full copy that follows would be drift; and one whose fields no index can hold has none. Both go by their content.
 func reference(x *interchange.Interchange) interchange.Reference {
-	if x.Complete || x.Standard == interchange.Content {
+	if x.Standard == interchange.Content || x.Complete && keySize(&x.Reference) <= maxKey {
 		return x.Reference
 	}
 	return interchange.Reference{Standard: interchange.Content, Control: "sha256:" + hex.EncodeToString(x.Raw[:])}
+}
+
+// maxKey bounds the fields of a reference, in octets: Postgres takes some 2700 for an index entry.
+const maxKey = 2000
+
+func keySize(r *interchange.Reference) int {
+	n := len(r.Control) + len(r.Sender) + len(r.SenderQualifier) + len(r.Recipient) + len(r.RecipientQualifier)
+	for _, t := range r.MessageTypes {
+		n += len(t) + 8
+	}
+	return n
 }
 
 func window(a *partners.Agreement, standard string) time.Duration {

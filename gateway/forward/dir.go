@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"firstcopy/internal/failpoint"
 )
 
 // dirSink puts each document into a folder, under a name made of nothing but the document, so that delivering it again
@@ -33,9 +35,11 @@ func (d dirSink) Deliver(ctx context.Context, s Shipment) (string, error) {
 	if err := d.put(name+".json", strings.NewReader(string(description)+"\n"), -1); err != nil {
 		return "", err
 	}
+	failpoint.Hit("dir.described")
 	if err := d.put(name, s.Open(ctx), s.Size); err != nil {
 		return "", err
 	}
+	failpoint.Hit("dir.renamed")
 	return "dir:" + target, syncDir(d.path)
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"firstcopy/internal/failpoint"
 )
 
 // ChunkSize is how many octets one payload_chunk row holds at most.
@@ -58,6 +60,7 @@ func Stage(ctx context.Context, pool *pgxpool.Pool, id uuid.UUID, octets io.Read
 	if _, err := pool.Exec(ctx, `INSERT INTO payload_stage (document_id) VALUES ($1)`, [16]byte(id)); err != nil {
 		return fmt.Errorf("staging octets: %w", err)
 	}
+	failpoint.Hit("stage.begun")
 	return WriteOctets(ctx, pool, id, octets)
 }
 

@@ -58,6 +58,7 @@ func (w *receiptWorker) Work(ctx context.Context, job *river.Job[ReceiptJob]) er
 		return river.JobSnooze(time.Second)
 	}
 	defer o.share.give(-r.partner)
+	failpoint.Hit("receipt.loaded")
 	name, err := o.postReceipt(ctx, r)
 	last := job.Attempt >= job.MaxAttempts
 	if err != nil {
@@ -75,6 +76,15 @@ func (w *receiptWorker) Work(ctx context.Context, job *river.Job[ReceiptJob]) er
 	o.observer.ReceiptDelivered(name, true)
 	o.log.InfoContext(ctx, "asynchronous receipt delivered", "delivery_id", job.Args.Delivery, "partner", name, "url", r.url,
 		"attempt", job.Attempt)
+	if err := o.receiptDone(ctx, job, r); err != nil {
+		return err
+	}
+	failpoint.Hit("receipt.committed")
+	return nil
+}
+
+// receiptDone records the delivery and completes the job in one transaction.
+func (o *Outbox) receiptDone(ctx context.Context, job *river.Job[ReceiptJob], r storedReceipt) error {
 	return pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `UPDATE receipt SET delivered_at = now() WHERE delivery_id = $1 AND kind = $2 AND delivered_at IS NULL`,
 			[16]byte(job.Args.Delivery), job.Args.ReceiptKind); err != nil {

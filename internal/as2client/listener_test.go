@@ -74,6 +74,7 @@ func TestReceiptsFindTheirMessages(t *testing.T) {
 	post(t, client, good)
 	post(t, client, bad)
 	post(t, client, good)
+	r.Wait()
 	for _, want := range []struct {
 		message  as2client.Prepared
 		positive bool
@@ -82,6 +83,11 @@ func TestReceiptsFindTheirMessages(t *testing.T) {
 		if err != nil || a.Positive() != want.positive || a.Receipt.OriginalMessageID != want.message.MessageID {
 			t.Errorf("for %s: %v, positive %v", want.message.MessageID, err, a.Positive())
 		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Wait(ctx, good); !errors.Is(err, as2client.ErrNoReceipt) {
+		t.Errorf("two receipts were returned three times: %v", err)
 	}
 }
 

@@ -35,6 +35,8 @@ func TestPostPositive(t *testing.T) {
 			p.Cipher, p.Digest, p.Receipt.MICAlgorithms = "aes-128-gcm", crypto.SHA512, []string{"sha512"}
 		}, true},
 		{"unsigned receipt", func(p *as2client.Partner) { p.Receipt.Signed = false }, false},
+		{"the signature's digest", func(p *as2client.Partner) { p.Digest, p.Receipt = crypto.SHA384, mdn.Request{Wanted: true} }, false},
+		{"the receiver's digest", func(p *as2client.Partner) { p.SignKey, p.Receipt = nil, mdn.Request{Wanted: true} }, false},
 		{"no certificate to verify with", func(p *as2client.Partner) { p.ReceiptSigners = nil }, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

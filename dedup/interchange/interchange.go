@@ -1,0 +1,117 @@
+// Package interchange finds the interchanges of a payload: where each one
+// starts and ends, who sent it to whom under which control reference, what
+// kinds of message it holds, and two digests that tell a retransmission from
+// new content.
+//
+// It reads UN/EDIFACT (ISO 9735:1988 to ISO 9735-1:2002, syntax versions 1 to
+// 4) and ANSI X12 (X12.5, X12.6). Everything else, and every envelope without
+// a usable identity, becomes an interchange of Standard Content, known by its
+// digest alone. A payload may hold several interchanges, of both standards,
+// each with its own service characters.
+//
+// Real files break the standards, so Scan never refuses one: line breaks
+// inside segments, line breaks in place of terminators, byte order marks, lost
+// trailers and wrong counts are read through and reported in Irregular.
+//
+// Not done: the content of messages is not validated; interactive EDIFACT
+// (UIB), the binary objects of EDIFACT packages (UNO/UNP) and X12 groups
+// without an ISA are not recognised; bytes are never decoded, so that neither
+// UTF-16 nor EBCDIC payloads have an identity.
+//
+// Scan makes one pass, in memory that does not depend on the size of the
+// payload. It may be called from any number of goroutines at once; for payloads
+// beyond 64 KiB it hashes in goroutines of its own, all ended when it returns.
+package interchange
+
+import "crypto/sha256"
+
+// ContentVersion is the version of the canonical form behind
+// Interchange.Content. It is stored beside every digest: digests of different
+// versions say nothing about each other.
+const ContentVersion = 1
+
+// MaxInterchanges bounds how many interchanges of one payload are told apart.
+// What follows the last of them is one interchange of Standard Content, so that
+// nothing is lost and memory stays bounded (some 10 MiB for 10000).
+const MaxInterchanges = 10000
+
+// Bounds on what is listed of one interchange. An interchange beyond them is
+// marked irregular; its digests and counts cover all of it.
+const (
+	maxListed   = 1000 // entries of Types and of Functions
+	maxDistinct = 64   // entries of MessageTypes
+	maxIdentity = 64   // octets of one identity element
+	maxType     = 35   // octets of one message type
+)
+
+// Standard names the envelope standard of an interchange.
+type Standard string
+
+// The standards told apart. Content is any octets known by their digest only.
+const (
+	EDIFACT Standard = "edifact"
+	X12     Standard = "x12"
+	Content Standard = "content"
+)
+
+// A Reference is what makes two interchanges the same one in the eyes of the
+// partners: ISO 9735-1 Annex C (0004, 0010, 0020) and X12.5 §5.1.2 (ISA05 to
+// ISA08, ISA13). Dates are no part of it, since a retransmission that is built
+// anew carries a new one. Text fields are made with Text.
+type Reference struct {
+	Standard Standard
+	Sender   string // 0004; ISA06 without its padding; "" for Content
+	// SenderQualifier is ISA05. It is empty for EDIFACT: networks add and drop
+	// 0007 on the way, so it is kept in AsWritten and out of the identity.
+	SenderQualifier    string
+	Recipient          string // 0010; ISA08 without its padding
+	RecipientQualifier string // ISA07; empty for EDIFACT
+	// Control is 0020 as it stands, or ISA13 as at least nine digits, or
+	// "sha256:" and the hexadecimal raw digest for Content.
+	Control      string
+	MessageTypes []string // 0065 or ST01, sorted, each once; nil for Content
+	Test         bool     // 0035 is 1 to 4; ISA15 is T
+}
+
+// Written holds parts of the header octet for octet as the sender wrote them,
+// with padding, release characters and line breaks, made displayable by Text.
+type Written struct {
+	Sender, SenderQualifier       string // 0004, 0007; ISA06, ISA05
+	Recipient, RecipientQualifier string // 0010, 0007; ISA08, ISA07
+	Control                       string // 0020; ISA13
+}
+
+// An Interchange is one envelope found in a payload. For Standard Content the
+// fields after the Reference are filled as far as the header allowed.
+type Interchange struct {
+	Reference
+	AsWritten Written
+	Version   string // syntax identifier and version, "UNOC:3"; ISA12, "00501"
+	Date      string // 0017 or ISA09 as written, valid or not
+	Time      string // 0019 or ISA10 as written
+	// Types lists the message type of every message in order of appearance, at
+	// most 1000 of them; "TA1" for an X12 interchange that holds nothing else.
+	Types []string
+	// Functions lists the message functions (BGM 1225, X12 element 353) in
+	// order of appearance, at most one a message and 1000 in all. A message
+	// that states none, or states no code of the list, adds nothing.
+	Functions    []string
+	AckRequested bool // 0031 is 1 or 2; ISA14 is 1
+
+	// Complete says that the trailer (UNZ, IEA) was there. Whether it agrees
+	// with the header is a matter of Irregular. An interchange that is not
+	// complete should not come to own its reference.
+	Complete bool
+	// Start and End are octet offsets. The extents of all interchanges
+	// partition the payload: what precedes the first header belongs to the
+	// first, what follows a trailer to the interchange before it.
+	Start, End int64
+	Raw        [sha256.Size]byte // SHA-256 of the octets from Start to End
+	// Content is the SHA-256 of the canonical form, which is the same for two
+	// interchanges that differ only in service characters, line breaks,
+	// padding, trailing empty elements and the date and time of the envelope.
+	// For Standard Content it equals Raw.
+	Content [sha256.Size]byte
+	// Irregular lists deviations as constant short texts, each once.
+	Irregular []string
+}

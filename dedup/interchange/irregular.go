@@ -1,0 +1,99 @@
+package interchange
+
+// An irregularity is a deviation that is read through and reported.
+type irregularity uint8
+
+// The order is that in which an interchange lists them.
+const (
+	junkBefore irregularity = iota
+	junkAfter
+	unrecognised
+	tooMany
+	oddServiceChars
+	newlineTerminator
+	oddHeaderLayout
+	blankBeforeTerminator
+	wideTerminator
+	splitDateTime
+	headerTooLong
+	noSender
+	noRecipient
+	noControl
+	controlNotNumeric
+	identityLong
+	identityTooLong
+	badTestIndicator
+	truncated
+	noTrailer
+	lastUnterminated
+	trailerControl
+	trailerCount
+	mixedGroups
+	noGroupTrailer
+	groupControl
+	groupCount
+	strayGroupTrailer
+	noMessageTrailer
+	messageControl
+	messageCount
+	strayMessageTrailer
+	noMessageType
+	binaryLength
+	typesCut
+	listsCut
+	irregularities
+)
+
+var irregularTexts = [irregularities]string{
+	junkBefore:            "unknown octets before the header",
+	junkAfter:             "unknown octets after the trailer",
+	unrecognised:          "content not recognised after an interchange",
+	tooMany:               "too many interchanges, the rest is not told apart",
+	oddServiceChars:       "unusable service characters in UNA",
+	newlineTerminator:     "line break in place of the segment terminator",
+	oddHeaderLayout:       "ISA is not of fixed length",
+	blankBeforeTerminator: "blank before the segment terminator",
+	wideTerminator:        "segment terminator of several octets",
+	splitDateTime:         "date and time are two elements of UNB",
+	headerTooLong:         "header too long",
+	noSender:              "no sender",
+	noRecipient:           "no recipient",
+	noControl:             "no control reference",
+	controlNotNumeric:     "control number is not numeric",
+	identityLong:          "identity element longer than the standard allows",
+	identityTooLong:       "identity element too long to be used",
+	badTestIndicator:      "test indicator is not in the code list",
+	truncated:             "next header before the trailer",
+	noTrailer:             "no trailer",
+	lastUnterminated:      "last segment is not terminated",
+	trailerControl:        "control reference differs in the trailer",
+	trailerCount:          "count in the trailer is wrong",
+	mixedGroups:           "messages inside and outside of groups",
+	noGroupTrailer:        "group without trailer",
+	groupControl:          "group reference differs in its trailer",
+	groupCount:            "count in a group trailer is wrong",
+	strayGroupTrailer:     "group trailer without group",
+	noMessageTrailer:      "message without trailer",
+	messageControl:        "message reference differs in its trailer",
+	messageCount:          "segment count of a message is wrong",
+	strayMessageTrailer:   "message trailer without message",
+	noMessageType:         "message without a usable type",
+	binaryLength:          "length of binary data is wrong",
+	typesCut:              "too many message types, not all are listed",
+	listsCut:              "too many messages, not all are listed",
+}
+
+// An irregularSet collects irregularities without allocating.
+type irregularSet uint64
+
+func (s *irregularSet) add(i irregularity) { *s |= 1 << i }
+
+func (s irregularSet) texts() []string {
+	var list []string
+	for i, text := range irregularTexts {
+		if s&(1<<i) != 0 {
+			list = append(list, text)
+		}
+	}
+	return list
+}

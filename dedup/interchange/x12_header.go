@@ -1,0 +1,89 @@
+package interchange
+
+import "bytes"
+
+// controlDigits is the length of ISA13.
+const controlDigits = 9
+
+// identify fills in the interchange from ISA.
+func (x *x12) identify() {
+	ic, el := x.ic, &x.isa.el
+	if !x.isa.fixed {
+		x.flag(oddHeaderLayout)
+	}
+	if x.isa.blank {
+		x.flag(blankBeforeTerminator)
+	}
+	if len(x.isa.syntax.tail) > 0 {
+		x.flag(wideTerminator)
+	}
+	ic.Version = Text(isaValue(el[12]))
+	ic.Date, ic.Time = Text(isaValue(el[9])), Text(isaValue(el[10]))
+	ic.AsWritten = Written{
+		Sender: Text(el[6]), SenderQualifier: Text(el[5]),
+		Recipient: Text(el[8]), RecipientQualifier: Text(el[7]),
+		Control: Text(el[13]),
+	}
+	control := isaValue(el[13])
+	if !digits(control) {
+		x.flag(controlNotNumeric)
+		ic.Standard = Content
+	}
+	x.setIdentity(ic, identity{
+		sender: isaValue(el[6]), senderQualifier: isaValue(el[5]),
+		recipient: isaValue(el[8]), recipientQualifier: isaValue(el[7]),
+		control: padControl(control), longestParty: 15, longestControl: controlDigits,
+	})
+	x.indicators(isaValue(el[14]), isaValue(el[15]))
+	if x.ta1 && x.groups == 0 && len(ic.Types) == 0 {
+		x.addType(ic, []byte("TA1"))
+	}
+}
+
+// indicators reads ISA14 and ISA15.
+func (x *x12) indicators(ack, usage []byte) {
+	x.ic.AckRequested = string(ack) == "1"
+	switch string(usage) {
+	case "T":
+		x.ic.Test = true
+	case "P", "I":
+	default:
+		x.flag(badTestIndicator)
+	}
+}
+
+// padControl gives a control number one spelling, since it is compared as a
+// number: nine digits, or more if there are that many.
+func padControl(n []byte) []byte {
+	if len(n) == 0 {
+		return nil
+	}
+	n = bytes.TrimLeft(n, "0")
+	if len(n) >= controlDigits {
+		return n
+	}
+	padded := bytes.Repeat([]byte{'0'}, controlDigits)
+	copy(padded[controlDigits-len(n):], n)
+	return padded
+}
+
+// canonicalHeader adds ISA to the canonical form, without padding, and without
+// ISA09 to ISA11 and ISA16: date, time, and separators.
+func (x *x12) canonicalHeader() {
+	c := &x.canon
+	c.segment(1<<9 | 1<<10 | 1<<11)
+	for i, el := range x.isa.el[:16] {
+		if i > 0 {
+			c.separator(element)
+		}
+		v := isaValue(el)
+		if i == 13 {
+			v = padControl(v)
+		}
+		for _, char := range v {
+			c.data(char)
+		}
+	}
+	c.end()
+	x.ic.Content = c.sum()
+}
