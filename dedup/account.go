@@ -95,22 +95,29 @@ type Line struct {
 	Delivery uuid.UUID       `json:"delivery_id"`
 	Document uuid.UUID       `json:"document_id"`
 	Raw      []byte          `json:"raw_hash"`
+	Content  []byte          `json:"content_hash"`
 	Node     string          `json:"node"`
 	Detail   json.RawMessage `json:"detail"`
 }
 
+// accountSQL takes the reference's own events, and those of its deliveries as a whole, such as a receipt that was delivered.
+const accountSQL = `
+WITH own AS (SELECT * FROM ledger_event WHERE key_id = $1),
+whole AS (SELECT * FROM ledger_event WHERE key_id IS NULL AND delivery_id IN (SELECT delivery_id FROM own)
+	AND kind IN ('receipt_delivered', 'receipt_failed'))
+SELECT at, kind, coalesce(epoch, 0), coalesce(delivery_id, '00000000-0000-0000-0000-000000000000'),
+       coalesce(document_id, '00000000-0000-0000-0000-000000000000'), raw_hash, content_hash, node, detail
+FROM (SELECT * FROM own UNION ALL SELECT * FROM whole) e ORDER BY at, event_id`
+
 // Account reads what happened to a reference, in order.
 func Account(ctx context.Context, pool *pgxpool.Pool, key uuid.UUID) ([]Line, error) {
-	rows, err := pool.Query(ctx, `
-SELECT at, kind, coalesce(epoch, 0), coalesce(delivery_id, '00000000-0000-0000-0000-000000000000'),
-       coalesce(document_id, '00000000-0000-0000-0000-000000000000'), raw_hash, node, detail
-FROM ledger_event WHERE key_id = $1 ORDER BY at, event_id`, [16]byte(key))
+	rows, err := pool.Query(ctx, accountSQL, [16]byte(key))
 	if err != nil {
 		return nil, fmt.Errorf("reading the account: %w", err)
 	}
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Line, error) {
 		var l Line
-		err := row.Scan(&l.At, &l.Kind, &l.Epoch, (*[16]byte)(&l.Delivery), (*[16]byte)(&l.Document), &l.Raw, &l.Node, &l.Detail)
+		err := row.Scan(&l.At, &l.Kind, &l.Epoch, (*[16]byte)(&l.Delivery), (*[16]byte)(&l.Document), &l.Raw, &l.Content, &l.Node, &l.Detail)
 		return l, err
 	})
 	if err != nil {

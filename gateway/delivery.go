@@ -19,12 +19,12 @@ import (
 // prior is what the database knows of a transport id.
 type prior struct {
 	delivery uuid.UUID // a committed delivery of the same octets; Nil for none
-	receipt  []byte    // its receipt of the kind now wanted; nil for none
+	receipt  Receipt   // its receipt of the kind now wanted; without octets if there is none
 	reusedID bool      // other octets have come under the id
 }
 
 const priorSQL = `
-SELECT d.delivery_id, d.payload_hash = $4, r.octets
+SELECT d.delivery_id, d.payload_hash = $4, coalesce(r.message_id, ''), coalesce(r.disposition, ''), coalesce(r.mic, ''), r.octets
 FROM delivery d LEFT JOIN receipt r ON r.delivery_id = d.delivery_id AND r.kind = $5
 WHERE d.partner_id = $1 AND d.channel = $2 AND d.transport_id = $3`
 
@@ -39,12 +39,12 @@ func (g *Ingester) prior(ctx context.Context, d *Delivery) (prior, error) {
 	for rows.Next() {
 		var id [16]byte
 		var same bool
-		var octets []byte
-		if err := rows.Scan(&id, &same, &octets); err != nil {
+		var r Receipt
+		if err := rows.Scan(&id, &same, &r.MessageID, &r.Disposition, &r.MIC, &r.Octets); err != nil {
 			return prior{}, err
 		}
 		if same {
-			p.delivery, p.receipt = id, octets
+			p.delivery, p.receipt = id, r
 		} else {
 			p.reusedID = true
 		}
@@ -113,8 +113,8 @@ func (w *work) syncReceipt(octets []byte) []byte {
 // with a fresh one that is stored from now on. Its events are committed before the answer.
 func (w *work) repeat(ctx context.Context, p prior) (Outcome, error) {
 	w.registration.Delivery = p.delivery
-	w.receipt = Receipt{Octets: p.receipt}
-	fresh := p.receipt == nil && w.Receipt.Compose != nil
+	w.receipt = p.receipt
+	fresh := p.receipt.Octets == nil && w.Receipt.Compose != nil
 	if fresh {
 		var err error
 		if w.receipt, err = w.Receipt.Compose(true); err != nil {

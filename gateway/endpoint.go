@@ -122,7 +122,7 @@ func (x *exchange) serve() {
 		x.fail(&as2.Error{Kind: as2.KindMalformed, Detail: "AS2-From and AS2-To are the same name."})
 	case x.partner == nil:
 		x.stranger()
-	case x.r.Header.Get("Content-Encoding") != "" && !strings.EqualFold(x.r.Header.Get("Content-Encoding"), "identity"):
+	case encoded(x.r.Header):
 		x.outcome = "malformed"
 		x.body.drain(maxDrain)
 		plain(x.w, http.StatusUnsupportedMediaType, "HTTP content encodings are not accepted; use AS2 compression.")
@@ -132,6 +132,16 @@ func (x *exchange) serve() {
 		defer x.places.give(x.partner.ID)
 		x.receive()
 	}
+}
+
+// encoded reports whether HTTP has encoded the content (RFC 9110 §8.4).
+func encoded(h http.Header) bool {
+	for coding := range strings.SplitSeq(strings.Join(h.Values("Content-Encoding"), ","), ",") {
+		if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+			return true
+		}
+	}
+	return false
 }
 
 // agreement finds who posts to whom. Both stay nil for a pair that nobody agreed on.
@@ -149,10 +159,6 @@ func (x *exchange) agreement() (*partners.Agreement, Station) {
 
 // receive opens a known partner's message and has it decided.
 func (x *exchange) receive() {
-	if want := x.header.Receipt; want.Wanted && want.Required && want.Protocol != "" && want.Protocol != "pkcs7-signature" {
-		x.fail(&as2.Error{Kind: as2.KindUnsupportedFormat})
-		return
-	}
 	spool := NewSpool(x.limits.SpoolDir, x.limits.SpoolMemory, x.maxPayload())
 	defer spool.Close()
 	if err := x.open(spool); err != nil {
@@ -199,6 +205,7 @@ func (x *exchange) open(spool *Spool) error {
 		RequireEncrypted: x.partner.AS2.Require.Encrypted,
 		Digests:          x.partner.AS2.Require.Digests,
 		Ciphers:          x.partner.AS2.Require.Ciphers,
+		DefaultMIC:       x.partner.AS2.DefaultMIC,
 		MaxPayload:       x.maxPayload(),
 	})
 	switch {

@@ -63,9 +63,10 @@ type Node struct {
 // Open connects, checks the schema, loads the agreements and listens. Nothing is served before [Node.Run].
 func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) {
 	n = &Node{config: c, log: log}
+	opened := n // a return of nil, err clears n
 	defer func() {
 		if err != nil {
-			n.close()
+			opened.close()
 		}
 	}()
 	if n.ingest, err = OpenPool(ctx, c.DatabaseURL, c.Connections, c.Transaction); err != nil {
@@ -153,6 +154,7 @@ func (n *Node) Run(ctx context.Context) error {
 		defer n.operator.working.Store(false)
 		return n.outbox.Run(work, n.config.Grace)
 	})
+	group.Go(func() error { n.watchCertificates(work); return nil })
 	group.Go(func() error {
 		<-failed.Done()
 		return n.stop(ctx, public, private, stopWork)
@@ -178,6 +180,24 @@ func (n *Node) stop(ctx context.Context, public, private *http.Server, stopWork 
 	n.endpoint.late.close()
 	stopWork()
 	return errors.Join(err, private.Close())
+}
+
+// watchCertificates warns every day of partners' certificates that have ended, or soon will.
+func (n *Node) watchCertificates(ctx context.Context) {
+	day := time.NewTicker(24 * time.Hour)
+	defer day.Stop()
+	for {
+		for _, a := range n.directory.All() {
+			for _, w := range a.CertificateWarnings(time.Now()) {
+				n.log.WarnContext(ctx, "partner's certificate needs attention", "partner", w.Partner, "warning", w.Text)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-day.C:
+		}
+	}
 }
 
 func (n *Node) servers() (public, private *http.Server) {

@@ -1,0 +1,122 @@
+package as2
+
+import (
+	"crypto"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"mime"
+	"time"
+
+	"firstcopy/as2/smime"
+	"firstcopy/mdn"
+)
+
+// Draft is a message to be built.
+type Draft struct {
+	From, To  string // AS2 names, unquoted
+	MessageID string // with its angle brackets
+	Subject   string // "" leaves the field out, as does the zero Date
+	Date      time.Time
+
+	ContentType string // of the payload; "" means application/octet-stream
+	FileName    string // "" sends none
+	Payload     []byte
+	Receipt     mdn.Request
+
+	SignWith *smime.Key  // nil: unsigned
+	Digest   crypto.Hash // of the signature; 0 means SHA-256
+
+	EncryptFor []*x509.Certificate // none: unencrypted
+	Cipher     string              // see [smime.Encrypt]; "" means "aes-256-cbc"
+}
+
+// Message is a message as it goes on the wire.
+type Message struct {
+	// Header is in order and without Content-Length, which the transport sets.
+	Header []mdn.Field
+	Body   []byte
+	// MIC computes the digest that the receipt's Received-content-MIC has to
+	// have, with the algorithm that it names.
+	MIC func(crypto.Hash) []byte
+	// SignatureDigest is the signature's, 0 if unsigned.
+	SignatureDigest crypto.Hash
+}
+
+// Build makes the message: payload, then signature, then envelope, as far as
+// wanted (RFC 4130 §4.2). Errors are those of the keys and algorithms, and
+// names and fields that cannot stand in a header.
+func Build(d Draft) (Message, error) {
+	if err := d.check(); err != nil {
+		return Message{}, err
+	}
+	part := d.payloadPart()
+	m := Message{}
+	covered := part.octets()
+	if d.SignWith == nil && len(d.EncryptFor) == 0 {
+		covered = part.body // RFC 4130 §7.3.1: a plain message without its header
+	}
+	if d.SignWith != nil {
+		if m.SignatureDigest = d.Digest; m.SignatureDigest == 0 {
+			m.SignatureDigest = crypto.SHA256
+		}
+		var err error
+		if part, err = sign(covered, *d.SignWith, m.SignatureDigest); err != nil {
+			return Message{}, fmt.Errorf("as2: %w", err)
+		}
+	}
+	if len(d.EncryptFor) > 0 {
+		var err error
+		if part, err = encrypt(part.octets(), d.EncryptFor, d.Cipher); err != nil {
+			return Message{}, fmt.Errorf("as2: %w", err)
+		}
+	}
+	m.Header = append(d.header(), part.header...)
+	m.Body = part.body
+	m.MIC = func(h crypto.Hash) []byte {
+		sum := h.New()
+		sum.Write(covered)
+		return sum.Sum(nil)
+	}
+	return m, nil
+}
+
+// check refuses what would break the header apart.
+func (d *Draft) check() error {
+	for _, f := range []mdn.Field{
+		{Name: "AS2-From", Value: d.From}, {Name: "AS2-To", Value: d.To}, {Name: "Message-ID", Value: d.MessageID},
+	} {
+		if f.Value == "" {
+			return fmt.Errorf("as2: a message needs a %s", f.Name)
+		}
+	}
+	for _, s := range []string{d.From, d.To, d.MessageID, d.Subject, d.ContentType} {
+		if hasControl(s) {
+			return fmt.Errorf("as2: control characters in header value %q", s)
+		}
+	}
+	if len(d.From) > 128 || len(d.To) > 128 {
+		return errors.New("as2: a name is longer than 128 characters") // RFC 4130 §6.2
+	}
+	return nil
+}
+
+// header is in the order of RFC 4130 appendix A.
+func (d *Draft) header() []mdn.Field {
+	h := []mdn.Field{
+		{Name: "AS2-Version", Value: mdn.Version},
+		{Name: "AS2-From", Value: QuoteName(d.From)},
+		{Name: "AS2-To", Value: QuoteName(d.To)},
+		{Name: "Message-ID", Value: d.MessageID},
+	}
+	set := func(name, value string) { h = append(h, mdn.Field{Name: name, Value: value}) }
+	if !d.Date.IsZero() {
+		set("Date", d.Date.Format("Mon, 02 Jan 2006 15:04:05 -0700"))
+	}
+	if d.Subject != "" {
+		set("Subject", mime.QEncoding.Encode("utf-8", d.Subject))
+	}
+	set("MIME-Version", "1.0")
+	d.Receipt.SetHeader(set)
+	return h
+}
