@@ -14,6 +14,9 @@ func (r recipient) unwrap(k Key, size int) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
+	if public, ok := private.Public().(*rsa.PublicKey); !ok || !usableRSA(public) {
+		return nil, false
+	}
 	var opts crypto.DecrypterOpts
 	switch r.algorithm {
 	case oidRSA:
