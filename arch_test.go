@@ -19,7 +19,7 @@ const module = "firstcopy"
 var (
 	codecs  = []string{"as2", "as2/smime", "mdn", "mdn/functional", "dedup/interchange"}
 	domain  = []string{"dedup", "partners"}
-	support = []string{"internal/pgtest/...", "internal/as2test/...", "internal/crashtest/..."}
+	support = []string{"internal/pgtest/...", "internal/as2test/...", "internal/as2client/receivertest/...", "internal/crashtest/..."}
 	smime   = []string{"as2/smime"}
 )
 

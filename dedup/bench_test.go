@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"firstcopy/internal/localpg"
@@ -26,7 +25,7 @@ import (
 func BenchmarkRegister(b *testing.B) {
 	server := pgtest.Server(b, localpg.Options{Fsync: true, Settings: map[string]string{"synchronous_commit": "on", "shared_buffers": "256MB", "max_wal_size": "4GB"}})
 	url := server.URL("postgres")
-	pool, err := pgxpool.New(context.Background(), url+"&pool_max_conns=40&plan_cache_mode=force_generic_plan")
+	pool, err := pgxpool.New(context.Background(), url+"&pool_max_conns=40")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -75,9 +74,7 @@ func registerFor(tb testing.TB, pool *pgxpool.Pool, clients int, hot bool, d tim
 					control = strconv.FormatInt(sequence.Add(1)*2654435761%1e12, 10)
 				}
 				r := registration(1, entry(reference(control), "x", "x", fortnight))
-				var batch pgx.Batch
-				r.Queue(&batch)
-				if err := pool.SendBatch(context.Background(), &batch).Close(); err != nil {
+				if _, err := r.Register(context.Background(), pool); err != nil {
 					tb.Error(err)
 					return
 				}

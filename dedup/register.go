@@ -31,16 +31,29 @@ type Registration struct {
 }
 
 // The logic is the database function's, see migrations/0002_ledger.sql: as one statement it would take longer to start
-// than to run, and as several it would take a round trip each.
-const registerSQL = `SELECT verdict, late, o_key, o_epoch, o_document, o_first_seen, o_expires FROM ledger_register(
-	$1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
+// than to run, and as several it would take a round trip each. OFFSET 0 keeps the call from being repeated a column.
+const registerSQL = `SELECT (d).verdict, (d).late, (d).key_id, (d).epoch, (d).document_id, (d).first_seen_at, (d).expires_at
+FROM (SELECT ledger_register($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) AS d OFFSET 0) r`
+
+// querier is what a registration needs of a transaction.
+type querier interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
 
 // Register decides every entry and returns the decisions in the order of the entries. Errors are Postgres' own; the
-// transaction is then unusable.
-func (r *Registration) Register(ctx context.Context, tx pgx.Tx) ([]Decision, error) {
-	var batch pgx.Batch
-	r.Queue(&batch)
-	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
+// transaction is then unusable. Given a pool instead of a transaction, the registration is a transaction of its own.
+func (r *Registration) Register(ctx context.Context, tx querier) ([]Decision, error) {
+	var err error
+	if len(r.Entries) == 1 {
+		r.Decisions = make([]Decision, 1)
+		err = r.Decisions[0].scan(tx.QueryRow(ctx, registerSQL, r.arguments(0)...))
+	} else {
+		var batch pgx.Batch
+		r.Queue(&batch)
+		err = tx.SendBatch(ctx, &batch).Close()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("registering interchanges: %w", err)
 	}
 	return r.Decisions, nil
@@ -50,15 +63,18 @@ func (r *Registration) Register(ctx context.Context, tx pgx.Tx) ([]Decision, err
 // so that overlapping payloads cannot deadlock.
 func (r *Registration) Queue(batch *pgx.Batch) {
 	r.Decisions = make([]Decision, len(r.Entries))
-	detail := cmp.Or(r.Detail, "{}")
 	for _, i := range r.lockOrder() {
-		e, d := &r.Entries[i], &r.Decisions[i]
-		ref := &e.Reference
-		batch.Queue(registerSQL, r.Partner, [16]byte(r.Delivery), r.Node, string(r.Drift), int16(interchange.ContentVersion),
-			detail, ref.Control, string(ref.Standard), ref.Sender, ref.SenderQualifier, ref.Recipient, ref.RecipientQualifier,
-			typesOf(ref), ref.Test, e.Raw[:], e.Content[:], [16]byte(newID()), [16]byte(e.Document), [16]byte(newID()),
-			interval(e.Window)).QueryRow(d.scan)
+		batch.Queue(registerSQL, r.arguments(i)...).QueryRow(r.Decisions[i].scan)
 	}
+}
+
+func (r *Registration) arguments(i int) []any {
+	e := &r.Entries[i]
+	ref := &e.Reference
+	return []any{r.Partner, [16]byte(r.Delivery), r.Node, string(r.Drift), int16(interchange.ContentVersion),
+		cmp.Or(r.Detail, "{}"), ref.Control, string(ref.Standard), ref.Sender, ref.SenderQualifier, ref.Recipient,
+		ref.RecipientQualifier, typesOf(ref), ref.Test, e.Raw[:], e.Content[:], [16]byte(newID()), [16]byte(e.Document),
+		[16]byte(newID()), interval(e.Window)}
 }
 
 func (d *Decision) scan(row pgx.Row) error {

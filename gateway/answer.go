@@ -3,12 +3,14 @@ package gateway
 import (
 	"bytes"
 	"crypto"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -50,11 +52,19 @@ func (x *exchange) asyncURL() string {
 	if url == "" || x.partner == nil {
 		return ""
 	}
-	if err := x.partner.AllowsAsync(url); err != nil {
+	err := x.partner.AllowsAsync(url)
+	if err == nil && !isASCII(url) { // RFC 3986 §2: no URL, and no text that the receipt's row could hold
+		err = errors.New("receipt URL: octets beyond ASCII")
+	}
+	if err != nil {
 		x.attrs = append(x.attrs, slog.String("async_refused", err.Error()))
 		return ""
 	}
 	return url
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(c rune) bool { return c > unicode.MaxASCII }) < 0
 }
 
 // receiptHash is the digest of the receipt's signature: the one the partner asked its MIC in, else the one it signed with.
@@ -87,7 +97,7 @@ func (x *exchange) compose(disposition mdn.Disposition, words string) (Receipt, 
 	if err != nil {
 		return Receipt{}, err
 	}
-	return Receipt{MessageID: id, Disposition: disposition.String(), MIC: report.MIC.String(), Octets: composed.Marshal()}, nil
+	return Receipt{MessageID: id, Disposition: disposition.String(), MIC: text(report.MIC.String()), Octets: composed.Marshal()}, nil
 }
 
 // fail answers a message that was not taken. Nothing of it has been kept.
@@ -101,7 +111,7 @@ func (x *exchange) fail(err error) {
 		if a.status == http.StatusServiceUnavailable {
 			x.w.Header().Set("Retry-After", "30")
 		}
-		if a.status != http.StatusBadRequest {
+		if a.status != http.StatusBadRequest && !x.unsent() {
 			x.body.drain(maxDrain)
 		}
 		x.w.Header().Set("Connection", "close")
@@ -109,7 +119,8 @@ func (x *exchange) fail(err error) {
 		return
 	}
 	x.body.drain(maxDrain)
-	if !x.header.Receipt.Wanted || x.header.MessageID == "" {
+	// About a receipt there is no receipt (RFC 8098 §2.1), not even one that says it cannot be trusted.
+	if !x.header.Receipt.Wanted || x.header.MessageID == "" || x.opened.IsReceipt {
 		x.write(http.StatusBadRequest, "text/plain; charset=us-ascii", []byte(a.disposition.String()+"\r\n"+detail+"\r\n"))
 		return
 	}
@@ -127,6 +138,9 @@ func (x *exchange) fail(err error) {
 	}
 	x.send(receipt.Octets)
 }
+
+// unsent reports whether the partner waits for 100 Continue, which the first read would send, before it sends the body.
+func (x *exchange) unsent() bool { return x.body.count == 0 && x.r.Header.Get("Expect") != "" }
 
 // stranger answers a pair that nobody agreed on: with an unsigned MDN (RFC 4130 §6.2), on the same connection only.
 func (x *exchange) stranger() {

@@ -35,13 +35,14 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// extend moves the connection's deadline; not at every read, since it is a system's timer.
+// extend moves the connection's deadline; not at every read, since it is a system's timer, so a read may take half as long
+// again as idle.
 func (b *body) extend() {
 	now := time.Now()
-	if b.deadline.Sub(now) > b.idle/2 && b.deadline.Before(b.end) {
+	if b.deadline.Sub(now) >= b.idle || b.deadline.Equal(b.end) {
 		return
 	}
-	b.deadline = now.Add(b.idle)
+	b.deadline = now.Add(b.idle + b.idle/2)
 	if b.deadline.After(b.end) {
 		b.deadline = b.end
 	}

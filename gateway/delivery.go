@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -79,6 +80,16 @@ func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
+// oneLine is text that a header may carry, too: what an encrypted part says of itself has passed no HTTP parser.
+func oneLine(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, text(s))
+}
+
 const receiptSQL = `
 INSERT INTO receipt (delivery_id, kind, message_id, disposition, mic, async_url, octets)
 VALUES ($1, $2, $3, $4, $5, $6, $7)`
@@ -133,7 +144,7 @@ func (w *work) repeat(ctx context.Context, p prior) (Outcome, error) {
 		job.Delivery = p.delivery
 		err = w.repeatAsync(ctx, &batch, job)
 	} else {
-		err = w.pool.SendBatch(ctx, &batch).Close() // one implicit transaction, one round trip
+		err = commitBatch(ctx, w.pool, &batch)
 	}
 	if violates(err, "receipt_pkey") { // another repeat has stored a receipt of this kind: answer with that one
 		return Outcome{}, errClaimed
@@ -151,11 +162,15 @@ func violates(err error, constraint string) bool {
 }
 
 func (g *Ingester) repeatAsync(ctx context.Context, batch *pgx.Batch, job *forward.ReceiptJob) error {
-	return pgx.BeginFunc(ctx, g.pool, func(tx pgx.Tx) error {
-		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-			return err
-		}
-		_, err := g.outbox.Enqueue(ctx, tx, nil, job)
+	var first pgx.Batch
+	first.Queue(beginSQL)
+	tx, err := begin(ctx, g.pool, &first)
+	if err != nil {
 		return err
-	})
+	}
+	defer tx.Rollback(ctx)
+	if _, err := g.outbox.Enqueue(ctx, tx, nil, job); err != nil {
+		return err
+	}
+	return tx.commitWith(ctx, batch)
 }

@@ -105,14 +105,23 @@ func (x *exchange) serve() {
 		x.fail(&as2.Error{Kind: as2.KindTooLarge})
 		return
 	}
-	if !x.places.take(0, x.limits.Concurrent) {
+	if !x.places.take(everybody, x.limits.Concurrent) {
 		x.busy("The gateway has as many messages under way as it takes. Send it again.")
 		return
 	}
-	defer x.places.give(0)
+	defer x.places.give(everybody)
 	var err error
 	x.header, err = as2.ParseHeader(x.r.Header)
 	x.partner, x.station = x.agreement()
+	owner, limit := strangers, x.limits.forStrangers()
+	if x.partner != nil {
+		owner, limit = x.partner.ID, x.partner.Limits.Concurrent
+	}
+	if !x.places.take(owner, limit) {
+		x.busy("This sender has as many messages under way as it may have. Send it again.")
+		return
+	}
+	defer x.places.give(owner)
 	switch {
 	case err != nil:
 		x.fail(err)
@@ -124,10 +133,7 @@ func (x *exchange) serve() {
 		x.outcome = "malformed"
 		x.body.drain(maxDrain)
 		plain(x.w, http.StatusUnsupportedMediaType, "HTTP content encodings are not accepted; use AS2 compression.")
-	case !x.places.take(x.partner.ID, x.partner.Limits.Concurrent):
-		x.busy("This partner has as many messages under way as agreed. Send it again.")
 	default:
-		defer x.places.give(x.partner.ID)
 		x.receive()
 	}
 }
@@ -221,7 +227,7 @@ func (x *exchange) scratch() (smime.Spool, error) {
 func (x *exchange) delivery(spool *Spool, interchanges []interchange.Interchange, origins []Origin) *Delivery {
 	d := &Delivery{
 		ID: x.id, Partner: x.partner, Channel: AS2, TransportID: x.header.MessageID, ReceivedAt: x.start,
-		RemoteAddress: x.r.RemoteAddr, FileName: x.opened.FileName, ContentType: x.opened.ContentType, Payload: spool,
+		RemoteAddress: x.r.RemoteAddr, FileName: x.opened.FileName, ContentType: oneLine(x.opened.ContentType), Payload: spool,
 		Interchanges: interchanges, Origins: origins, Receipt: x.order(),
 		Security: Security{Cipher: x.opened.Cipher},
 	}

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -123,24 +125,31 @@ type expiry struct {
 
 func newExpiry(directory *partners.Directory, own map[string][]*x509.Certificate) expiry {
 	return expiry{directory, own, prometheus.NewDesc("firstcopy_certificate_expiry_timestamp_seconds",
-		"When a certificate ends.", []string{"owner", "serial"}, nil)}
+		"When a certificate ends.", []string{"owner", "serial", "sha256"}, nil)}
 }
 
 func (e expiry) Describe(ch chan<- *prometheus.Desc) { ch <- e.desc }
 
 func (e expiry) Collect(ch chan<- prometheus.Metric) {
+	type pin struct{ owner, fingerprint string }
+	told := map[pin]bool{} // one told twice would spoil the whole page, and one may be pinned for each use
+	tell := func(owner string, c *x509.Certificate) {
+		sum := sha256.Sum256(c.Raw)
+		p := pin{owner, hex.EncodeToString(sum[:8])} // serial numbers of self-signed certificates are often equal
+		if !told[p] {
+			told[p] = true
+			ch <- prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, float64(c.NotAfter.Unix()), owner,
+				c.SerialNumber.Text(16), p.fingerprint)
+		}
+	}
 	for _, a := range e.directory.All() {
 		for _, c := range a.AS2.Certificates {
-			ch <- e.metric("partner/"+a.Name, c.X509)
+			tell("partner/"+a.Name, c.X509)
 		}
 	}
 	for name, list := range e.own {
 		for _, c := range list {
-			ch <- e.metric("station/"+name, c)
+			tell("station/"+name, c)
 		}
 	}
-}
-
-func (e expiry) metric(owner string, c *x509.Certificate) prometheus.Metric {
-	return prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, float64(c.NotAfter.Unix()), owner, c.SerialNumber.Text(16))
 }

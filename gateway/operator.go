@@ -28,7 +28,8 @@ func (o *operator) handler() http.Handler {
 	r := chi.NewRouter()
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "alive, firstcopy "+o.version) })
 	r.Get("/readyz", o.ready)
-	r.Handle("/metrics", promhttp.HandlerFor(o.metrics.registry, promhttp.HandlerOpts{}))
+	// What one collector cannot tell, such as the backlog while the database is away, must not hide the rest.
+	r.Handle("/metrics", promhttp.HandlerFor(o.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	return r
 }
 

@@ -2,7 +2,22 @@ package gateway
 
 import "sync"
 
-// places counts what is under way, in all (owner 0) and for each partner, so that nobody takes more than a share.
+// Owners of places beside the partners, whose ids begin at 1.
+const (
+	everybody int64 = 0
+	strangers int64 = -1 // all senders without an agreement
+)
+
+// forStrangers is the share of those without an agreement: their bodies are read for the sake of an answer, and however
+// many come, or however slowly they send, partners must find a place.
+func (l *Limits) forStrangers() int {
+	if l.Concurrent == 0 {
+		return 0
+	}
+	return max(1, l.Concurrent/4)
+}
+
+// places counts what is under way, in all and for each owner, so that nobody takes more than a share.
 type places struct {
 	sync.Mutex
 	taken map[int64]int

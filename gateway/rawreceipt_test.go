@@ -15,7 +15,9 @@ import (
 func composedReceipt(tb testing.TB, signer string) mdn.Receipt {
 	tb.Helper()
 	key := as2test.Key(tb, signer)
-	sign := func(content []byte, h crypto.Hash) ([]byte, error) { return smime.Sign(bytes.NewReader(content), key, h) }
+	sign := func(content []byte, h crypto.Hash) ([]byte, error) {
+		return smime.Sign(bytes.NewReader(content), key, h)
+	}
 	r, err := mdn.Compose(mdn.Report{FinalRecipient: "ACME", OriginalMessageID: "<sent@hub>", Disposition: mdn.Processed},
 		mdn.Envelope{From: "ACME", To: as2test.HubID, MessageID: "<receipt@acme>", Date: time.Now()}, sign, crypto.SHA256)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"log/slog"
 	"mime/quotedprintable"
 	"strings"
 	"testing"
@@ -58,3 +59,5 @@ func handled(tb testing.TB, hub *as2test.Hub, n int) []map[string]any {
 	as2test.Eventually(tb, "the messages to be handled", func() bool { return len(hub.Logs.Lines("message handled")) >= n })
 	return hub.Logs.Lines("message handled")
 }
+
+func newLogger(hub *as2test.Hub) *slog.Logger { return slog.New(slog.NewJSONHandler(hub.Logs, nil)) }

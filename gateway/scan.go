@@ -21,7 +21,7 @@ func scan(spool *Spool, attachments []as2.Attachment) ([]interchange.Interchange
 		for i := range found {
 			found[i].Start += a.Start
 			found[i].End += a.Start
-			origins = append(origins, Origin{FileName: a.FileName, ContentType: a.ContentType})
+			origins = append(origins, Origin{FileName: a.FileName, ContentType: oneLine(a.ContentType)})
 		}
 		all = append(all, found...)
 	}

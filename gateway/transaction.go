@@ -55,7 +55,7 @@ func (tx *pipelined) commitWith(ctx context.Context, batch *pgx.Batch) error {
 	})
 	err := tx.SendBatch(ctx, batch).Close()
 	if err == nil {
-		err = tx.doubt()
+		err = doubt(tx.PgConn())
 	}
 	if err != nil {
 		_ = tx.Rollback(ctx)
@@ -95,13 +95,28 @@ func (tx *pipelined) Rollback(ctx context.Context) error {
 func (tx *pipelined) Conn() *pgx.Conn                { return tx.pgConn }
 func (tx *pipelined) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
 
+// commitBatch sends statements that are one implicit transaction, in one round trip. An error means, as for commitWith, that
+// the outcome is unknown.
+func commitBatch(ctx context.Context, pool *pgxpool.Pool, batch *pgx.Batch) error {
+	pooled, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer pooled.Release()
+	delete(pooled.Conn().PgConn().CustomData(), doubtful)
+	if err := pooled.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	return doubt(pooled.Conn().PgConn())
+}
+
 // doubtful marks a connection on which the server has warned during the transaction.
 const doubtful = "firstcopy.doubtful"
 
 // doubt turns a warning into an error: with a synchronous standby the server reports a COMMIT that the standby may not
 // have as a success with a warning ("canceling wait for synchronous replication", in the server's language).
-func (tx *pipelined) doubt() error {
-	if text, ok := tx.PgConn().CustomData()[doubtful].(string); ok {
+func doubt(conn *pgconn.PgConn) error {
+	if text, ok := conn.CustomData()[doubtful].(string); ok {
 		return errors.New("the server committed with a warning: " + text)
 	}
 	return nil

@@ -47,26 +47,28 @@ func TestStrangersGetAnUnsignedReceipt(t *testing.T) {
 	t.Parallel()
 	hub := as2test.Start(t, as2test.Options{})
 	part := hub.Agree("part", nil)
-	for name, tt := range map[string]struct{ from, to, answeredFrom, answeredTo string }{
-		"lower case":       {"part", "HUB", "HUB", "part"},
-		"lower case to":    {"PART", "hub", "hub", "PART"},
-		"unknown":          {`"No Such"`, "HUB", "HUB", `"No Such"`},
-		"unknown to":       {"PART", `"No Such"`, `"No Such"`, "PART"},
-		"quotes are named": {`"\"PART\""`, "HUB", "HUB", `"\"PART\""`},
-		"Latin-1":          {"P\xc4RT", "HUB", "HUB", "P\xc4RT"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := as2test.Prepare(t, part, as2test.Invoice("N", "1"), as2client.Options{})
-			r := exchange(t, hub, raw(m).set("AS2-From", tt.from).set("AS2-To", tt.to).octets())
-			if p := r.answers(t, mdn.UnknownTradingRelationship, m.MessageID); p.Signed || !p.MIC.IsZero() {
-				t.Error("the receipt is signed, or names a digest")
-			}
-			if from, to := r.value("AS2-From"), r.value("AS2-To"); from != tt.answeredFrom || to != tt.answeredTo {
-				t.Errorf("answered from %q to %q, want %q and %q", from, to, tt.answeredFrom, tt.answeredTo)
-			}
-		})
-	}
+	t.Run("each", func(t *testing.T) {
+		for name, tt := range map[string]struct{ from, to, answeredFrom, answeredTo string }{
+			"lower case":       {"part", "HUB", "HUB", "part"},
+			"lower case to":    {"PART", "hub", "hub", "PART"},
+			"unknown":          {`"No Such"`, "HUB", "HUB", `"No Such"`},
+			"unknown to":       {"PART", `"No Such"`, `"No Such"`, "PART"},
+			"quotes are named": {`"\"PART\""`, "HUB", "HUB", `"\"PART\""`},
+			"Latin-1":          {"P\xc4RT", "HUB", "HUB", "\"P\xc4RT\""},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				m := as2test.Prepare(t, part, as2test.Invoice("N", "1"), as2client.Options{})
+				r := exchange(t, hub, raw(m).set("AS2-From", tt.from).set("AS2-To", tt.to).octets())
+				if p := r.answers(t, mdn.UnknownTradingRelationship, m.MessageID); p.Signed || !p.MIC.IsZero() {
+					t.Error("the receipt is signed, or names a digest")
+				}
+				if from, to := r.value("AS2-From"), r.value("AS2-To"); from != tt.answeredFrom || to != tt.answeredTo {
+					t.Errorf("answered from %q to %q, want %q and %q", from, to, tt.answeredFrom, tt.answeredTo)
+				}
+			})
+		}
+	})
 	t.Run("nothing kept", func(t *testing.T) { keptNothing(t, hub) })
 }
 

@@ -107,18 +107,23 @@ REVOKE UPDATE, DELETE, TRUNCATE ON ledger_event FROM PUBLIC;
 --
 -- A duplicate takes no row lock and writes nothing but its event, so a storm of them does not queue up. Where a race is
 -- lost, somebody else has committed, and the loop's next statement, at READ COMMITTED, sees the winner's row.
+--
+-- It returns a named type, not OUT parameters: those are looked up in the catalogue at every call.
+CREATE TYPE ledger_decision AS (
+    verdict text, late boolean, key_id uuid, epoch integer, document_id uuid, first_seen_at timestamptz, expires_at timestamptz
+);
+
 CREATE FUNCTION ledger_register(
     p_partner bigint, p_delivery uuid, p_node text, p_drift text, p_content_version smallint, p_detail jsonb,
     p_control text, p_standard text, p_sender text, p_sender_qualifier text, p_recipient text, p_recipient_qualifier text,
-    p_types text[], p_test boolean, p_raw bytea, p_content bytea, p_key uuid, p_document uuid, p_event uuid, p_window interval,
-    OUT verdict text, OUT late boolean, OUT o_key uuid, OUT o_epoch integer, OUT o_document uuid,
-    OUT o_first_seen timestamptz, OUT o_expires timestamptz
-) LANGUAGE plpgsql AS $$
+    p_types text[], p_test boolean, p_raw bytea, p_content bytea, p_key uuid, p_document uuid, p_event uuid, p_window interval
+) RETURNS ledger_decision LANGUAGE plpgsql AS $$
 DECLARE
-    k     record;
-    ends  timestamptz := CASE WHEN p_window IS NULL THEN 'infinity' ELSE now() + p_window END;
+    k     dedup_key%ROWTYPE;
+    d     ledger_decision;
+    known uuid;
+    ends  timestamptz := coalesce(now() + p_window, 'infinity');
 BEGIN
-    late := false;
     LOOP
         INSERT INTO dedup_key (control_reference, partner_id, standard, sender, sender_qualifier, recipient,
             recipient_qualifier, message_types, test, key_id, epoch, raw_hash, content_hash, content_version, document_id,
@@ -127,42 +132,38 @@ BEGIN
             p_test, p_key, 1, p_raw, p_content, p_content_version, p_document, now(), ends)
         ON CONFLICT ON CONSTRAINT dedup_key_pkey DO NOTHING;
         IF FOUND THEN
-            verdict := 'first'; o_key := p_key; o_epoch := 1; o_document := p_document; o_first_seen := now(); o_expires := ends;
+            d := ('first', false, p_key, 1, p_document, now(), ends);
             EXIT;
         END IF;
 
-        SELECT d.key_id, d.epoch, d.raw_hash, d.content_hash, d.content_version, d.document_id, d.first_seen_at, d.expires_at INTO k
-        FROM dedup_key d
-        WHERE d.control_reference = p_control AND d.partner_id = p_partner AND d.standard = p_standard AND d.sender = p_sender
-          AND d.sender_qualifier = p_sender_qualifier AND d.recipient = p_recipient
-          AND d.recipient_qualifier = p_recipient_qualifier AND d.message_types = p_types AND d.test = p_test;
+        SELECT * INTO k FROM dedup_key x
+        WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+          AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+          AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test;
         CONTINUE WHEN NOT FOUND; -- purged in between
-        o_key := k.key_id; o_epoch := k.epoch; o_document := k.document_id; o_first_seen := k.first_seen_at; o_expires := k.expires_at;
 
-        IF k.raw_hash = p_raw OR k.content_hash = p_content THEN
-            verdict := 'duplicate'; late := k.expires_at <= now();
+        known := k.document_id;
+        IF k.raw_hash <> p_raw AND k.content_hash <> p_content THEN
+            SELECT v.document_id INTO known FROM dedup_version v
+            WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;
+        END IF;
+        IF known IS NOT NULL THEN
+            d := ('duplicate', k.expires_at <= now(), k.key_id, k.epoch, known, k.first_seen_at, k.expires_at);
             EXIT;
         END IF;
-        SELECT v.document_id INTO o_document FROM dedup_version v
-        WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;
-        IF FOUND THEN
-            verdict := 'duplicate'; late := k.expires_at <= now();
-            EXIT;
-        END IF;
-        o_document := p_document;
 
         IF k.expires_at <= now() THEN
-            UPDATE dedup_key d SET epoch = k.epoch + 1, raw_hash = p_raw, content_hash = p_content,
+            UPDATE dedup_key x SET epoch = k.epoch + 1, raw_hash = p_raw, content_hash = p_content,
                 content_version = p_content_version, document_id = p_document, first_seen_at = now(), expires_at = ends
-            WHERE d.control_reference = p_control AND d.partner_id = p_partner AND d.standard = p_standard AND d.sender = p_sender
-              AND d.sender_qualifier = p_sender_qualifier AND d.recipient = p_recipient
-              AND d.recipient_qualifier = p_recipient_qualifier AND d.message_types = p_types AND d.test = p_test
-              AND d.epoch = k.epoch; -- compare and swap: of several copies one arms the next epoch
+            WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+              AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+              AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+              AND x.epoch = k.epoch; -- compare and swap: of several copies one arms the next epoch
             CONTINUE WHEN NOT FOUND;
             INSERT INTO dedup_version (key_id, content_hash, raw_hash, content_version, epoch, state, document_id, seen_at)
             VALUES (k.key_id, k.content_hash, k.raw_hash, k.content_version, k.epoch, 'accepted', k.document_id, k.first_seen_at)
             ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
-            verdict := 'reuse'; o_epoch := k.epoch + 1; o_first_seen := now(); o_expires := ends;
+            d := ('reuse', false, k.key_id, k.epoch + 1, p_document, now(), ends);
             EXIT;
         END IF;
 
@@ -170,11 +171,12 @@ BEGIN
         VALUES (k.key_id, p_content, p_raw, p_content_version, k.epoch, p_drift, p_document, now())
         ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
         CONTINUE WHEN NOT FOUND; -- another copy of the same drift has just been recorded
-        verdict := 'drift';
+        d := ('drift', false, k.key_id, k.epoch, p_document, k.first_seen_at, k.expires_at);
         EXIT;
     END LOOP;
 
     INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash, node, detail)
-    VALUES (p_event, p_partner, verdict, o_key, o_epoch, p_delivery, o_document, p_raw, p_content, p_node,
-        CASE WHEN late THEN p_detail || '{"late": true}' ELSE p_detail END);
+    VALUES (p_event, p_partner, d.verdict, d.key_id, d.epoch, p_delivery, d.document_id, p_raw, p_content, p_node,
+        CASE WHEN d.late THEN p_detail || '{"late": true}' ELSE p_detail END);
+    RETURN d;
 END $$;

@@ -109,8 +109,8 @@ func (quietDriver) SupportsListenNotify() bool { return false }
 
 // Run works jobs off until ctx ends, then stops taking new ones and waits for those under way, grace at most.
 func (o *Outbox) Run(ctx context.Context, grace time.Duration) error {
-	if err := o.client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("outbox: %w", err)
+	if !o.start(ctx) {
+		return nil
 	}
 	<-ctx.Done()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
@@ -124,6 +124,26 @@ func (o *Outbox) Run(ctx context.Context, grace time.Duration) error {
 	o.web.CloseIdleConnections()
 	return err
 }
+
+// start tries until River's services run, and reports false if ctx ends first: a database that goes away at this moment
+// must not end the node, which would have outlived it a moment later.
+func (o *Outbox) start(ctx context.Context) bool {
+	for {
+		err := o.client.Start(context.WithoutCancel(ctx))
+		if err == nil {
+			return true
+		}
+		o.log.WarnContext(ctx, "outbox not started", "retry_in", startAgain, "error", err)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(startAgain):
+		}
+	}
+}
+
+// startAgain is how long a failed start waits for the next.
+const startAgain = time.Second
 
 // EnqueueDocuments inserts one job for each document, in the caller's transaction, and returns the jobs' ids in order.
 func (o *Outbox) EnqueueDocuments(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]int64, error) {
