@@ -39,7 +39,7 @@ func NewIngester(pool *pgxpool.Pool, outbox outbox, bounds Transaction, node str
 // Ingest decides a delivery: which of its interchanges are first copies, to be forwarded, and what the partner is
 // answered. When it returns without error, everything is committed. Every error is an [ErrUnavailable].
 func (g *Ingester) Ingest(ctx context.Context, d *Delivery) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.bounds.Deadline)
+	ctx, cancel := context.WithTimeout(ctx, g.bounds.Deadline+stagingTime(d.Payload.Size()))
 	defer cancel()
 	outcome, err := g.ingest(ctx, d)
 	if err != nil {
@@ -47,6 +47,9 @@ func (g *Ingester) Ingest(ctx context.Context, d *Delivery) (Outcome, error) {
 	}
 	return outcome, nil
 }
+
+// stagingTime is what large octets may take to be staged, which happens before the transaction: a second for 4 MiB.
+func stagingTime(size int64) time.Duration { return time.Duration(size/(4<<20)) * time.Second }
 
 // maxClaims bounds how often a lost claim is looked up again. A claim is lost only to a committed delivery, so twice would
 // do unless deliveries are purged at the same moment.

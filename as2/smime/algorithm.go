@@ -63,18 +63,19 @@ func Kind(prefix []byte) ContentKind {
 	if len(prefix) < 2 || prefix[0] != tagSequence {
 		return Unknown
 	}
-	head := 2
-	if prefix[1] > 0x80 {
-		head += int(prefix[1] & 0x7f)
-	}
-	if len(prefix) < head+2 || prefix[head] != tagOID {
+	outer, ok := parseHead(prefix)
+	if !ok || len(prefix) < outer.size+2 || prefix[outer.size] != tagOID {
 		return Unknown
 	}
-	oid := prefix[head+2:]
-	if n := int(prefix[head+1]); n <= len(oid) {
-		return kindOf(string(oid[:n]))
+	oid, ok := parseHead(prefix[outer.size:])
+	if !ok {
+		return Unknown
 	}
-	return Unknown
+	contents := prefix[outer.size+oid.size:]
+	if oid.length < 0 || oid.length > int64(len(contents)) {
+		return Unknown
+	}
+	return kindOf(string(contents[:oid.length]))
 }
 
 func kindOf(oid string) ContentKind {

@@ -17,7 +17,10 @@ func Compress(dst io.Writer, src io.Reader) error {
 		{tag: tagSequence, before: derOID(oidData)},
 		{tag: tagContext0},
 	}, tagOctetString, -1)
-	w := zlib.NewWriter(out)
+	w, err := zlib.NewWriterLevel(out, zlib.BestSpeed) // a fifth of the time for a few percent in size
+	if err != nil {
+		return fmt.Errorf("smime: compressing: %w", err)
+	}
 	if _, err := io.Copy(w, src); err != nil {
 		return fmt.Errorf("smime: compressing: %w", err)
 	}

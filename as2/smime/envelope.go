@@ -227,7 +227,7 @@ func (e *Envelope) readAlgorithm(algorithm element) {
 	switch {
 	case s.gcm: // GCMParameters, RFC 5084 §3.2
 		seq := p.enter(tagSequence)
-		e.iv = seq.expect(tagOctetString).body
+		e.iv = seq.octetString()
 		e.tagSize = 12
 		if seq.peek() == tagInteger {
 			if v := seq.next().body; len(v) == 1 {
@@ -238,12 +238,12 @@ func (e *Envelope) readAlgorithm(algorithm element) {
 	case s.name == "rc2-cbc": // RC2-CBC-Parameter, RFC 3370 §5.2
 		seq := p.enter(tagSequence)
 		s.key = rc2KeySize(seq.expect(tagInteger).body)
-		e.iv = seq.expect(tagOctetString).body
+		e.iv = seq.octetString()
 		if p.err = seq.err; s.key == 0 {
 			p.err = errBER
 		}
 	default:
-		e.iv = p.expect(tagOctetString).body
+		e.iv = p.octetString()
 	}
 	if p.err == nil {
 		e.suite = s
@@ -363,7 +363,7 @@ func readID(c *cursor) (id signerID) {
 		id.keyID = c.next().body
 	default: // [0] wrapped explicitly by some old senders, or in segments
 		inner := c.enter(tagContext0)
-		id.keyID = inner.expect(tagOctetString).body
+		id.keyID = inner.octetString()
 		if inner.err != nil {
 			c.err = inner.err
 		}

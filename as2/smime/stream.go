@@ -103,7 +103,7 @@ func parseHead(b []byte) (h head, ok bool) {
 	}
 	n := int(b[i] & 0x7f)
 	if h.size += n; h.size > len(b) {
-		return h, h.size > maxHead && len(b) >= maxHead
+		return h, false
 	}
 	h.length = 0
 	for _, c := range b[i+1 : h.size] {
