@@ -27,9 +27,22 @@ type Draft struct {
 	SignWith *smime.Key  // nil: unsigned
 	Digest   crypto.Hash // of the signature; 0 means SHA-256
 
+	Compress   Compression
 	EncryptFor []*x509.Certificate // none: unencrypted
 	Cipher     string              // see [smime.Encrypt]; "" means "aes-256-cbc"
 }
+
+// Compression says whether and where a message is compressed. RFC 5402 §3
+// allows it once, inside the signature or around it.
+type Compression uint8
+
+// The places. Receivers have to take both (RFC 5402 §3); an unsigned message is
+// the same either way.
+const (
+	Uncompressed Compression = iota
+	CompressBeforeSigning
+	CompressAfterSigning
+)
 
 // Message is a message as it goes on the wire.
 type Message struct {
@@ -43,8 +56,8 @@ type Message struct {
 	SignatureDigest crypto.Hash
 }
 
-// Build makes the message: payload, then signature, then envelope, as far as
-// wanted (RFC 4130 §4.2). Errors are those of the keys and algorithms, and
+// Build makes the message: payload, then compression and signature in the order
+// wanted, then envelope, as far as wanted (RFC 4130 §4.2, RFC 5402 §3). Errors are those of the keys and algorithms, and
 // names and fields that cannot stand in a header.
 func Build(d Draft) (Message, error) {
 	if err := d.check(); err != nil {
@@ -52,9 +65,18 @@ func Build(d Draft) (Message, error) {
 	}
 	part := d.payloadPart()
 	m := Message{}
-	covered := part.octets()
-	if d.SignWith == nil && len(d.EncryptFor) == 0 {
+	covered := part.octets() // RFC 5402 §4.2: the MIC is over what is not compressed yet
+	if d.SignWith == nil && len(d.EncryptFor) == 0 && d.Compress == Uncompressed {
 		covered = part.body // RFC 4130 §7.3.1: a plain message without its header
+	}
+	if d.Compress == CompressBeforeSigning {
+		var err error
+		if part, err = compress(part.octets()); err != nil {
+			return Message{}, fmt.Errorf("as2: %w", err)
+		}
+		if d.SignWith != nil {
+			covered = part.octets() // RFC 5402 §4.1: over what is signed
+		}
 	}
 	if d.SignWith != nil {
 		if m.SignatureDigest = d.Digest; m.SignatureDigest == 0 {
@@ -62,6 +84,12 @@ func Build(d Draft) (Message, error) {
 		}
 		var err error
 		if part, err = sign(covered, *d.SignWith, m.SignatureDigest); err != nil {
+			return Message{}, fmt.Errorf("as2: %w", err)
+		}
+	}
+	if d.Compress == CompressAfterSigning {
+		var err error
+		if part, err = compress(part.octets()); err != nil {
 			return Message{}, fmt.Errorf("as2: %w", err)
 		}
 	}

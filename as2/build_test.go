@@ -39,17 +39,18 @@ func TestBuildOpen(t *testing.T) {
 	p.Signers = append(p.Signers, elliptic.Certificate)
 	for _, key := range []*smime.Key{nil, &sender.Key, &elliptic.Key} {
 		for _, h := range []crypto.Hash{0, crypto.SHA1, crypto.SHA256, crypto.SHA384, crypto.SHA512} {
-			for _, cipher := range []string{"none", "", "aes-128-cbc", "aes-256-cbc", "aes-128-gcm", "aes-256-gcm"} {
-				for _, payload := range []string{edi, "", "--=_"} {
+			for _, cipher := range []string{"none", "", "aes-128-cbc", "aes-192-cbc", "3des-cbc", "aes-128-gcm", "aes-256-gcm"} {
+				for i, payload := range []string{edi, "", "--=_", edi, edi} {
 					if key == nil && cipher == "none" && payload == "" {
 						continue // not a message
 					}
 					d := draft()
 					d.SignWith, d.Digest, d.Payload = key, h, []byte(payload)
+					d.Compress = []as2.Compression{2: 0, 3: as2.CompressBeforeSigning, 4: as2.CompressAfterSigning}[i]
 					if cipher != "none" {
 						d.EncryptFor, d.Cipher = receiver.Cert(), cipher
 					}
-					t.Run(fmt.Sprintf("%v %v %s %d", key != nil, h, cipher, len(payload)), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%v %v %s %d %d", key != nil, h, cipher, d.Compress, len(payload)), func(t *testing.T) {
 						t.Parallel()
 						roundTrip(t, d, p)
 					})
@@ -72,6 +73,9 @@ func roundTrip(t *testing.T, d as2.Draft, p as2.Policy) {
 	opened, err := as2.Open(h, bytes.NewReader(m.Body), &payload, p)
 	if err != nil || !bytes.Equal(payload.Bytes(), d.Payload) {
 		t.Fatalf("payload %q, %v", payload.Bytes(), err)
+	}
+	if opened.Compressed != (d.Compress != as2.Uncompressed) {
+		t.Errorf("compressed %v", opened.Compressed)
 	}
 	if opened.Signed != (d.SignWith != nil) || opened.Encrypted != (d.EncryptFor != nil) || opened.Digest != m.SignatureDigest {
 		t.Errorf("signed %v with %v, encrypted %v", opened.Signed, opened.Digest, opened.Encrypted)
@@ -125,7 +129,7 @@ func TestBuildHeader(t *testing.T) {
 	for _, f := range m.Header {
 		fmt.Fprintf(&b, "%s: %s\n", f.Name, f.Value)
 	}
-	const want = `AS2-Version: 1.0
+	const want = `AS2-Version: 1.1
 AS2-From: "My Company"
 AS2-To: HUB
 Message-ID: <1@x>

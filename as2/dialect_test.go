@@ -164,17 +164,6 @@ func TestOpenWithoutHeader(t *testing.T) {
 	mustOpen(t, sign(t, folded), text, folded)
 }
 
-// A multipart payload is delivered as one, inner headers and all.
-func TestOpenMultipartPayload(t *testing.T) {
-	t.Parallel()
-	const body = "--m\r\nContent-Type: application/EDIFACT\r\n\r\nUNB'\r\n--m\r\nContent-Type: application/xml\r\n\r\n<a/>\r\n--m--\r\n"
-	entity := []byte("Content-Type: multipart/related; type=\"application/EDIFACT\"; boundary=\"m\"\r\n\r\n" + body)
-	opened := mustOpen(t, sign(t, entity), body, entity)
-	if !strings.HasPrefix(opened.ContentType, "multipart/related") {
-		t.Errorf("content type %q", opened.ContentType)
-	}
-}
-
 // Signed documents are payloads.
 func TestOpenSignedDocument(t *testing.T) {
 	t.Parallel()

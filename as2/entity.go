@@ -1,7 +1,6 @@
 package as2
 
 import (
-	"bytes"
 	"io"
 	"path"
 	"strings"
@@ -11,13 +10,13 @@ import (
 
 // entity is one MIME entity: the message itself or what a layer held.
 type entity struct {
+	block       []byte // the header block as received, empty line included
 	contentType string // as received
 	mediaType   string
 	params      map[string]string
 	encoding    string
 	disposition map[string]string
 	body        io.Reader
-	held        []byte // what body reads, if it is in memory
 }
 
 func newEntity(contentType, encoding, disposition string) *entity {
@@ -29,24 +28,46 @@ func newEntity(contentType, encoding, disposition string) *entity {
 	return e
 }
 
-// parseEntity reads an entity with its header block.
-func parseEntity(octets []byte) *entity {
-	header, body := smime.SplitHeader(octets)
+// entityOf is an entity whose header block has been read.
+func entityOf(header smime.Header, block []byte) *entity {
 	e := newEntity(header.Get("Content-Type"), header.Get("Content-Transfer-Encoding"), header.Get("Content-Disposition"))
-	e.body, e.held = bytes.NewReader(body), body
+	e.block = block
 	return e
 }
 
-// octets returns the whole body of a multipart. The only transfer encoding it
-// may have is one that does not encode (RFC 2045 §6.4), but base64 is seen.
-func (e *entity) octets() ([]byte, error) {
+// readEntity reads an entity's header block.
+func readEntity(src *smime.Source) (*entity, error) {
+	header, block, err := smime.ReadHeader(src)
+	if err != nil {
+		return nil, err
+	}
+	e := entityOf(header, block)
+	e.body = src
+	return e, nil
+}
+
+// encoded reports whether the body is labelled with an encoding that encodes.
+func (e *entity) encodes() bool {
+	switch strings.ToLower(strings.TrimSpace(e.encoding)) {
+	case "base64", "quoted-printable":
+		return true
+	}
+	return false
+}
+
+// decoded is the body of a multipart. The only transfer encoding it may have
+// is one that does not encode (RFC 2045 §6.4), but base64 is seen.
+func (e *entity) decoded() *smime.Source {
 	if strings.EqualFold(strings.TrimSpace(e.encoding), "base64") {
-		return io.ReadAll(smime.DecodeTransfer(e.body, "base64"))
+		return smime.NewSource(smime.DecodeTransfer(e.body, "base64"))
 	}
-	if e.held != nil {
-		return e.held, nil
-	}
-	return io.ReadAll(e.body)
+	return smime.NewSource(e.body)
+}
+
+// hasParts says that the entity is a payload of several documents: related, as
+// RFC 6362 has it, or mixed, as some products send it.
+func (e *entity) hasParts() bool {
+	return (e.mediaType == "multipart/related" || e.mediaType == "multipart/mixed") && e.params["boundary"] != ""
 }
 
 // mustBeCMS says that the type admits nothing else. The x- form is an old alias
@@ -73,6 +94,10 @@ func (e *entity) mayBeCMS() bool {
 		return name == ""
 	}
 }
+
+// isSMIMEName says that the file name is the one S/MIME gives its own layers
+// (RFC 8551 §3.2.1).
+func (e *entity) isSMIMEName() bool { return strings.EqualFold(e.rawName(), "smime.p7m") }
 
 // rawName is the file name as the sender gave it: the disposition's comes first
 // (RFC 2183 §2.3), the Content-Type's is its predecessor.

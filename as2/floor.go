@@ -8,6 +8,8 @@ import (
 	"firstcopy/mdn"
 )
 
+const digestDetail = "The digest algorithm of the signature is not allowed."
+
 // floor compares what a message has with what the agreement demands.
 func (p *Policy) floor(o *Opened) error {
 	detail := ""
@@ -17,7 +19,7 @@ func (p *Policy) floor(o *Opened) error {
 	case p.RequireSigned && !o.Signed:
 		detail = "The agreement demands signed messages."
 	case o.Signed && !p.allowsDigest(o.Digest):
-		detail = "The digest algorithm of the signature is not allowed."
+		detail = digestDetail
 	case o.Encrypted && !p.allowsCipher(o.Cipher):
 		detail = "The encryption algorithm is not allowed."
 	default:
@@ -36,9 +38,15 @@ func (p *Policy) allowsDigest(h crypto.Hash) bool {
 	})
 }
 
-// allowsCipher needs no default list: smime opens nothing weaker than 3DES.
+// allowsCipher needs no default list: smime opens nothing weaker than 3DES
+// unless it is told to.
 func (p *Policy) allowsCipher(name string) bool {
-	return len(p.Ciphers) == 0 || slices.ContainsFunc(p.Ciphers, func(allowed string) bool {
+	return len(p.Ciphers) == 0 || p.namesCipher(name)
+}
+
+// namesCipher reports whether the agreement names a cipher.
+func (p *Policy) namesCipher(name string) bool {
+	return slices.ContainsFunc(p.Ciphers, func(allowed string) bool {
 		return cipherKey(allowed) == cipherKey(name)
 	})
 }
@@ -50,6 +58,8 @@ func cipherKey(name string) string {
 	switch key {
 	case "3des", "des3", "desede3", "desede3cbc", "tripledes":
 		return "3descbc"
+	case "rc2", "rc240cbc", "rc264cbc", "rc2128cbc", "rc2128":
+		return "rc2cbc"
 	}
 	return key
 }

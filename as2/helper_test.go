@@ -5,9 +5,13 @@ import (
 	"crypto"
 	"encoding/base64"
 	"errors"
+	"fmt"
+	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"firstcopy/as2"
 	"firstcopy/as2/internal/cmstest"
@@ -44,10 +48,28 @@ func (m message) entity() []byte {
 	return append([]byte(head+"\r\n"), m.body...)
 }
 
+// open opens a message with a payload that can be read again, in large pieces,
+// and with one that cannot, octet by octet. Both have to come to the same. The
+// payload of a message that is refused is nobody's.
 func (m message) open(p as2.Policy) (as2.Opened, []byte, error) {
-	var payload bytes.Buffer
-	opened, err := as2.Open(m.header(), bytes.NewReader(m.body), &payload, p)
-	return opened, payload.Bytes(), err
+	var once bytes.Buffer
+	first, firstErr := as2.Open(m.header(), iotest.OneByteReader(bytes.NewReader(m.body)), &once, p)
+	var again rereadable
+	opened, err := as2.Open(m.header(), bytes.NewReader(m.body), &again, p)
+	if !reflect.DeepEqual(first, opened) || kindOf(firstErr) != kindOf(err) || err == nil && !bytes.Equal(once.Bytes(), again.Bytes()) {
+		return opened, nil, fmt.Errorf("read again: %w, %+v, %q\nread once: %w, %+v, %q", err, opened, again.Bytes(), firstErr, first, once.Bytes())
+	}
+	if err != nil {
+		return opened, nil, err
+	}
+	return opened, again.Bytes(), nil
+}
+
+// rereadable is a payload that can be read again.
+type rereadable struct{ bytes.Buffer }
+
+func (r *rereadable) Section(start, end int64) io.Reader {
+	return bytes.NewReader(r.Bytes()[start:end])
 }
 
 const signedType = `multipart/signed; protocol="application/pkcs7-signature"; micalg=sha-256; boundary="b"`

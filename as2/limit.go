@@ -9,14 +9,23 @@ import (
 // errTooLarge travels through readers and writers up to Open.
 var errTooLarge = errors.New("as2: size limit exceeded")
 
-// limit bounds the body. Two base64 layers inflate a payload by 16/9, and the
-// layers' own headers and certificates want some room.
+// limit bounds the body.
 func (o *opener) limit(r io.Reader) io.Reader {
-	if o.policy.MaxPayload <= 0 {
-		return r
+	if max := o.policy.maxBody(); max > 0 {
+		return &limitedReader{r, max}
+	}
+	return r
+}
+
+// maxBody is how large a body may be, and what it expands to. Two base64 layers
+// inflate a payload by 16/9, and the layers' own headers and certificates want
+// some room. 0 is no limit.
+func (p *Policy) maxBody() int64 {
+	if p.MaxPayload <= 0 {
+		return 0
 	}
 	const room = 1 << 20
-	return &limitedReader{r, 2*min(o.policy.MaxPayload, 1<<61) + room}
+	return 2*min(p.MaxPayload, 1<<61) + room
 }
 
 // limitedReader fails where io.LimitedReader would end, so that a message that
@@ -60,6 +69,11 @@ type payloadWriter struct {
 	w       io.Writer
 	limited bool
 	left    int64
+	count   int64
+}
+
+func newPayloadWriter(w io.Writer, limit int64) *payloadWriter {
+	return &payloadWriter{w: w, limited: limit > 0, left: limit}
 }
 
 func (w *payloadWriter) Write(p []byte) (int, error) {
@@ -69,6 +83,7 @@ func (w *payloadWriter) Write(p []byte) (int, error) {
 		}
 	}
 	n, err := w.w.Write(p)
+	w.count += int64(n)
 	if err == nil && n < len(p) {
 		err = io.ErrShortWrite
 	}
@@ -76,6 +91,17 @@ func (w *payloadWriter) Write(p []byte) (int, error) {
 		err = &writeError{err}
 	}
 	return n, err
+}
+
+// rereadable reports whether what is written can be read again.
+func (w *payloadWriter) rereadable() bool {
+	_, ok := w.w.(Payload)
+	return ok
+}
+
+// section reads again what has been written from start on.
+func (w *payloadWriter) section(start int64) io.Reader {
+	return w.w.(Payload).Section(start, w.count)
 }
 
 type writeError struct{ err error }

@@ -1,8 +1,6 @@
 package as2
 
 import (
-	"bufio"
-	"bytes"
 	"crypto"
 	"errors"
 	"io"
@@ -16,45 +14,79 @@ import (
 const maxDepth = 6
 
 // Open takes the layers off a message and writes the payload's octets,
-// transfer-decoded, to payload. Nothing written there may be used unless Open
-// returns no error.
+// transfer-decoded, to payload, while it reads. What has been written may be
+// used only if Open returns no error: a signature stands behind what it signs.
 //
 // Failures of the message are *[Error]; Opened then says how far Open came. A
-// failing payload writer is reported as an error of no kind: it says nothing
-// about the message. A message below the agreement's floor is opened for its
-// MIC, but no payload is released.
+// failing payload writer or spool is reported as an error of no kind: it says
+// nothing about the message. A message below the agreement's floor is opened
+// for its MIC, and then refused.
 func Open(h Header, body io.Reader, payload io.Writer, p Policy) (Opened, error) {
 	source := &transport{r: body}
-	o := &opener{header: h, policy: p, payload: payload}
+	o := &opener{header: h, policy: p, payload: newPayloadWriter(payload, p.MaxPayload)}
+	defer o.close()
 	outer := newEntity(h.ContentType, h.TransferEncoding, h.ContentDisposition)
-	outer.body = o.limit(source)
+	limited := smime.NewSource(o.limit(source))
+	outer.body = limited
 	err := o.open(outer, 0)
 	if err == nil {
 		// A base64 layer ends before the body does; the rest has to arrive too.
-		_, err = io.Copy(io.Discard, outer.body)
+		err = smime.Drain(limited)
 	}
 	if source.err != nil {
 		return o.opened, refuse(KindRead, "The message could not be read to its end.", source.err)
 	}
-	if errors.Is(err, errTooLarge) {
-		return o.opened, refuse(KindTooLarge, "The message is larger than agreed.", nil)
-	}
 	if err == nil && !o.opened.IsReceipt {
-		err = o.checkReceiptRequest()
+		if err = o.policy.floor(&o.opened); err == nil {
+			err = o.checkReceiptRequest()
+		}
 	}
-	return o.opened, err
+	return o.opened, o.refusal(err)
 }
 
 // opener is the state of one Open.
 type opener struct {
 	header  Header
 	policy  Policy
-	payload io.Writer
+	payload *payloadWriter
 	opened  Opened
-	// sealed is the content of the innermost envelope: what the MIC of an
-	// encrypted, unsigned message covers.
-	sealed []byte
-	micErr error
+	micErr  error
+	// signatures counts those under way, verified those that hold.
+	signatures, verified int
+	envelopes            []*smime.Envelope
+}
+
+func (o *opener) close() {
+	for _, e := range o.envelopes {
+		_ = e.Close() // a spool that cannot be closed is no fault of the message
+	}
+}
+
+// refusal translates what the layers report.
+func (o *opener) refusal(err error) error {
+	var refused *Error
+	var failed *writeError
+	switch {
+	case err == nil, errors.As(err, &refused), errors.As(err, &failed):
+		return err
+	case errors.Is(err, errTooLarge) && o.opened.Compressed:
+		return refuse(KindDecompression, "The compressed content expands beyond the agreed size.", err)
+	case errors.Is(err, errTooLarge):
+		return refuse(KindTooLarge, "The message is larger than agreed.", nil)
+	case errors.Is(err, smime.ErrDecrypt):
+		return refuse(KindDecryption, decryptionDetail, err)
+	case errors.Is(err, smime.ErrExpansion):
+		return refuse(KindDecompression, "The compressed content expands too far.", err)
+	case errors.Is(err, smime.ErrDecompress):
+		return refuse(KindDecompression, "The compressed content cannot be read.", err)
+	case errors.Is(err, smime.ErrNoSigner):
+		return refuse(KindAuthentication, "The signature cannot be read.", err)
+	case errors.Is(err, smime.ErrTransfer):
+		return refuse(KindMalformed, "The payload's transfer encoding is damaged.", err)
+	case errors.Is(err, smime.ErrMultipart):
+		return refuse(KindMalformed, "The multipart is malformed.", err)
+	}
+	return err
 }
 
 // open takes off one layer, chosen by content.
@@ -62,12 +94,10 @@ func (o *opener) open(e *entity, depth int) error {
 	if depth > maxDepth {
 		return refuse(KindMalformed, "The message is nested too deeply.", nil)
 	}
-	if e.mayBeCMS() {
-		body := bufio.NewReader(e.body)
-		e.body = body
-		if kind := smime.SniffCMS(body); o.isLayer(e, kind) {
-			return o.openCMS(e, kind, body, depth)
-		}
+	body := smime.NewSource(e.body)
+	e.body = body
+	if kind, cms := o.layer(e, body); cms {
+		return o.openCMS(e, kind, body, depth)
 	}
 	switch {
 	case e.mediaType == "multipart/signed":
@@ -75,32 +105,39 @@ func (o *opener) open(e *entity, depth int) error {
 	case mdn.IsReport(e.contentType):
 		return o.openReceipt(e)
 	}
-	return o.deliver(e)
+	return o.deliver(e, depth)
 }
 
-// isLayer decides whether CMS content is a layer of the message. SignedData is
-// one only if it says so and nothing else has signed: signed documents
+// layer decides whether the content is a CMS layer of the message. SignedData
+// is one only if it says so and nothing else signs: signed documents
 // ("invoice.xml.p7m") are payloads like any other.
-func (o *opener) isLayer(e *entity, kind smime.ContentKind) bool {
+func (o *opener) layer(e *entity, body *smime.Source) (smime.ContentKind, bool) {
+	if !e.mayBeCMS() {
+		return smime.Unknown, false
+	}
+	kind := smime.SniffCMS(body)
 	switch kind {
 	case smime.Enveloped, smime.AuthEnveloped, smime.Compressed:
-		return true
+		return kind, true
 	case smime.Signed:
-		return e.mustBeCMS() && !o.opened.Signed
+		return kind, o.signatures == 0 && (e.mustBeCMS() || e.isSMIMEName())
 	}
-	return e.mustBeCMS()
+	return kind, e.mustBeCMS()
 }
 
-func (o *opener) openCMS(e *entity, kind smime.ContentKind, body *bufio.Reader, depth int) error {
+func (o *opener) openCMS(e *entity, kind smime.ContentKind, body *smime.Source, depth int) error {
 	switch kind {
 	case smime.Enveloped, smime.AuthEnveloped:
 		return o.openEnvelope(smime.BinaryCMS(body), depth)
 	case smime.Compressed:
-		return refuse(KindDecompression, "Compressed messages are not supported.", nil)
+		return o.openCompressed(smime.BinaryCMS(body), depth)
 	case smime.Signed:
-		return refuse(KindAuthentication, "Only signatures in multipart/signed are supported.", nil)
+		return o.openOpaque(smime.BinaryCMS(body), depth)
 	}
 	if _, err := body.Peek(1); err != nil {
+		if err != io.EOF {
+			return err
+		}
 		return refuse(KindMalformed, "The message has no body.", err)
 	}
 	if e.params["smime-type"] == "compressed-data" {
@@ -108,44 +145,6 @@ func (o *opener) openCMS(e *entity, kind smime.ContentKind, body *bufio.Reader, 
 	}
 	o.opened.Encrypted = true
 	return refuse(KindDecryption, decryptionDetail, errors.New("not a CMS object"))
-}
-
-// decryptionDetail is the same for every cause (RFC 3218 §2.3).
-const decryptionDetail = "The message could not be decrypted."
-
-func (o *opener) openEnvelope(binary io.Reader, depth int) error {
-	o.opened.Encrypted = true
-	var plain bytes.Buffer
-	cipher, err := smime.Decrypt(&plain, binary, o.policy.Keys)
-	if weaker := o.opened.Cipher; weaker == "" || o.policy.allowsCipher(weaker) {
-		o.opened.Cipher = cipher
-	}
-	if errors.Is(err, smime.ErrDecrypt) {
-		return refuse(KindDecryption, decryptionDetail, err)
-	}
-	if err != nil {
-		return err // the transport's, or too large
-	}
-	o.sealed = plain.Bytes()
-	return o.open(parseEntity(o.sealed), depth+1)
-}
-
-func (o *opener) openReceipt(e *entity) error {
-	body, err := e.octets()
-	if err != nil {
-		return err
-	}
-	return o.setReceipt(e.contentType, body)
-}
-
-func (o *opener) setReceipt(contentType string, body []byte) error {
-	o.opened.IsReceipt = true
-	o.opened.MIC = mdn.MIC{}
-	var err error
-	if o.opened.Receipt, err = mdn.Parse(contentType, body); err != nil {
-		return refuse(KindMalformed, "The receipt cannot be read.", err)
-	}
-	return nil
 }
 
 // checkReceiptRequest refuses receipts that were asked for as "required" in a
@@ -162,6 +161,15 @@ func (o *opener) checkReceiptRequest() error {
 	return o.micErr
 }
 
+// requestedMIC is the digest that the receipt is to report, 0 if the message
+// leaves it to its signature.
+func (o *opener) requestedMIC() crypto.Hash {
+	if h, _, ok := mdn.ChooseMIC(o.header.Receipt.MICAlgorithms, 0); ok && len(o.header.Receipt.MICAlgorithms) > 0 {
+		return h
+	}
+	return 0
+}
+
 // chooseMIC settles the MIC's algorithm, once the signature's digest is known.
 func (o *opener) chooseMIC() (crypto.Hash, string) {
 	requested := o.header.Receipt.MICAlgorithms
@@ -173,11 +181,4 @@ func (o *opener) chooseMIC() (crypto.Hash, string) {
 		o.micErr = refuse(KindUnsupportedMIC, "None of the digest algorithms required for the receipt is supported.", nil)
 	}
 	return h, spelling
-}
-
-func (o *opener) setMIC(content []byte) {
-	h, spelling := o.chooseMIC()
-	sum := h.New()
-	sum.Write(content)
-	o.opened.MIC = mdn.MIC{Digest: sum.Sum(nil), Algorithm: spelling}
 }

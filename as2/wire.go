@@ -88,6 +88,18 @@ func encrypt(content []byte, to []*x509.Certificate, cipher string) (wirePart, e
 	}}, nil
 }
 
+func compress(content []byte) (wirePart, error) {
+	var body bytes.Buffer
+	if err := smime.Compress(&body, bytes.NewReader(content)); err != nil {
+		return wirePart{}, err
+	}
+	return wirePart{body: body.Bytes(), header: []mdn.Field{
+		{Name: "Content-Type", Value: `application/pkcs7-mime; smime-type=compressed-data; name="smime.p7z"`},
+		{Name: "Content-Disposition", Value: `attachment; filename="smime.p7z"`},
+		{Name: "Content-Transfer-Encoding", Value: "binary"},
+	}}, nil
+}
+
 // base64Lines encodes in lines of 64, which every receiver takes.
 func base64Lines(b []byte) []byte {
 	text := base64.StdEncoding.EncodeToString(b)

@@ -1,11 +1,9 @@
 package gateway
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -175,14 +173,14 @@ func (x *exchange) receive() {
 		x.takeReceipt()
 		return
 	}
-	interchanges, err := interchange.Scan(spool.Section(0, spool.Size()))
+	interchanges, origins, err := scan(spool, x.opened.Attachments)
 	if err != nil {
-		x.fail(&ErrUnavailable{Err: err})
+		x.fail(err)
 		return
 	}
 	// Not the request's context: that ends when the partner closes its sending side, as some do after the last octet, or
 	// when the body's deadline passes meanwhile. A message that is here completely is decided; Ingest has its own deadline.
-	outcome, err := x.ingest.Ingest(context.WithoutCancel(x.r.Context()), x.delivery(spool, interchanges))
+	outcome, err := x.ingest.Ingest(context.WithoutCancel(x.r.Context()), x.delivery(spool, interchanges, origins))
 	if err != nil {
 		x.fail(err)
 		return
@@ -199,12 +197,8 @@ func (x *exchange) maxPayload() int64 {
 
 func (x *exchange) open(spool *Spool) error {
 	now := time.Now()
-	first := bufio.NewReader(x.body)
-	if _, err := first.Peek(1); err == io.EOF {
-		return &as2.Error{Kind: as2.KindMalformed, Detail: "The message has no content."}
-	}
 	var err error
-	x.opened, err = as2.Open(x.header, first, spool, as2.Policy{
+	x.opened, err = as2.Open(x.header, x.body, spool, as2.Policy{
 		Keys:             x.station.DecryptionKeys(now),
 		Signers:          x.partner.VerifyCertificates(now),
 		RequireSigned:    x.partner.AS2.Require.Signed,
@@ -213,6 +207,7 @@ func (x *exchange) open(spool *Spool) error {
 		Ciphers:          x.partner.AS2.Require.Ciphers,
 		DefaultMIC:       x.partner.AS2.DefaultMIC,
 		MaxPayload:       x.maxPayload(),
+		NewSpool:         x.scratch,
 	})
 	switch {
 	case x.body.tooLarge() || errors.Is(err, ErrTooLarge):
@@ -223,11 +218,17 @@ func (x *exchange) open(spool *Spool) error {
 	return err
 }
 
-func (x *exchange) delivery(spool *Spool, interchanges []interchange.Interchange) *Delivery {
+// scratch is where decrypted content waits for its tag. It can be larger than the payload: signature and encoding are still
+// around that.
+func (x *exchange) scratch() (smime.Spool, error) {
+	return newScratch(x.limits.SpoolDir, x.limits.SpoolMemory, 2*x.maxPayload()+1<<20), nil
+}
+
+func (x *exchange) delivery(spool *Spool, interchanges []interchange.Interchange, origins []Origin) *Delivery {
 	d := &Delivery{
 		ID: x.id, Partner: x.partner, Channel: AS2, TransportID: x.header.MessageID, ReceivedAt: x.start,
 		RemoteAddress: x.r.RemoteAddr, FileName: x.opened.FileName, ContentType: oneLine(x.opened.ContentType), Payload: spool,
-		Interchanges: interchanges, Receipt: x.order(),
+		Interchanges: interchanges, Origins: origins, Receipt: x.order(),
 		Security: Security{Cipher: x.opened.Cipher},
 	}
 	if x.opened.Signer != nil {

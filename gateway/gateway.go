@@ -37,7 +37,19 @@ type Delivery struct {
 	ContentType   string
 	Payload       *Spool // complete; Ingest does not close it
 	Interchanges  []interchange.Interchange
+	Origins       []Origin // of the interchanges, one each; nil: FileName and ContentType are theirs
 	Receipt       ReceiptOrder
+}
+
+// Origin is the document of a multipart payload that an interchange came in.
+type Origin struct{ FileName, ContentType string }
+
+// origin is where interchange i came in.
+func (d *Delivery) origin(i int) Origin {
+	if d.Origins == nil {
+		return Origin{d.FileName, d.ContentType}
+	}
+	return d.Origins[i]
 }
 
 // Security is what the layers around the payload proved.

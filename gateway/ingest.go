@@ -39,7 +39,7 @@ func NewIngester(pool *pgxpool.Pool, outbox outbox, bounds Transaction, node str
 // Ingest decides a delivery: which of its interchanges are first copies, to be forwarded, and what the partner is
 // answered. When it returns without error, everything is committed. Every error is an [ErrUnavailable].
 func (g *Ingester) Ingest(ctx context.Context, d *Delivery) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.bounds.Deadline)
+	ctx, cancel := context.WithTimeout(ctx, g.bounds.Deadline+stagingTime(d.Payload.Size()))
 	defer cancel()
 	outcome, err := g.ingest(ctx, d)
 	if err != nil {
@@ -47,6 +47,9 @@ func (g *Ingester) Ingest(ctx context.Context, d *Delivery) (Outcome, error) {
 	}
 	return outcome, nil
 }
+
+// stagingTime is what large octets may take to be staged, which happens before the transaction: a second for 4 MiB.
+func stagingTime(size int64) time.Duration { return time.Duration(size/(4<<20)) * time.Second }
 
 // maxClaims bounds how often a lost claim is looked up again. A claim is lost only to a committed delivery, so twice would
 // do unless deliveries are purged at the same moment.
@@ -246,13 +249,13 @@ func (w *work) documents(decisions []dedup.Decision) []forward.Document {
 		if !decision.Fresh() {
 			continue
 		}
-		x := &w.Interchanges[i]
+		x, origin := &w.Interchanges[i], w.origin(i)
 		docs = append(docs, forward.Document{
 			ID: w.registration.Entries[i].Document, Delivery: w.ID, PartnerID: w.Partner.ID, Key: decision.Key,
 			Epoch: decision.Epoch, Ordinal: i + 1, Verdict: string(decision.Verdict), State: w.stateFor(decision.Verdict),
 			Standard: string(x.Standard), Version: x.Version, Sender: x.AsWritten.Sender, Recipient: x.AsWritten.Recipient,
 			Reference: w.registration.Entries[i].Reference.Control, MessageTypes: x.Types, Functions: x.Functions, Test: x.Test, Irregular: x.Irregular,
-			Raw: x.Raw[:], Content: x.Content[:], Size: x.End - x.Start, FileName: w.FileName, ContentType: w.ContentType,
+			Raw: x.Raw[:], Content: x.Content[:], Size: x.End - x.Start, FileName: text(origin.FileName), ContentType: text(origin.ContentType),
 		})
 	}
 	return docs

@@ -10,7 +10,8 @@ import (
 )
 
 // Spool holds a decoded payload while it is decided: in memory up to a limit, in an unlinked temporary file beyond. It
-// hashes what passes. It is written once, then read any number of times, and must be closed.
+// hashes what passes. It is written once, then read any number of times, and must be closed. It is an [as2.Payload] and a
+// [smime.Spool].
 type Spool struct {
 	dir    string
 	memory int
@@ -18,7 +19,7 @@ type Spool struct {
 	buf    bytes.Buffer
 	file   *os.File
 	size   int64
-	hash   hash.Hash
+	hash   hash.Hash // nil: nobody asks for it
 }
 
 // ErrTooLarge is returned by Write when the payload exceeds its limit.
@@ -30,12 +31,19 @@ func NewSpool(dir string, memory int, max int64) *Spool {
 	return &Spool{dir: dir, memory: memory, max: max, hash: sha256.New()}
 }
 
+// newScratch makes a spool without a hash, for plaintext that waits until it is verified.
+func newScratch(dir string, memory int, max int64) *Spool {
+	return &Spool{dir: dir, memory: memory, max: max}
+}
+
 // Write appends octets.
 func (s *Spool) Write(p []byte) (int, error) {
 	if s.size+int64(len(p)) > s.max {
 		return 0, ErrTooLarge
 	}
-	s.hash.Write(p)
+	if s.hash != nil {
+		s.hash.Write(p)
+	}
 	if s.file == nil && s.size+int64(len(p)) > int64(s.memory) {
 		if err := s.spill(); err != nil {
 			return 0, err
@@ -74,6 +82,9 @@ func (s *Spool) Sum() (sum [32]byte) {
 	s.hash.Sum(sum[:0])
 	return sum
 }
+
+// Open reads all octets.
+func (s *Spool) Open() (io.Reader, error) { return s.Section(0, s.size), nil }
 
 // Section reads the octets from start up to end.
 func (s *Spool) Section(start, end int64) io.Reader {

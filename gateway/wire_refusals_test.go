@@ -64,7 +64,7 @@ func refusals(t *testing.T, acme as2client.Partner) map[string]refusal {
 	return map[string]refusal{
 		"for another recipient":   {prepare(misdirected), mdn.DecryptionFailed},
 		"truncated envelope":      {body(good.body[:len(good.body)/2]), mdn.DecryptionFailed},
-		"altered envelope":        {body(append(bytes.Clone(good.body[:len(good.body)-9]), "123456789"...)), mdn.DecryptionFailed},
+		"altered content key":     {body(alteredKey(t, good.body)), mdn.DecryptionFailed},
 		"no envelope":             {body([]byte("this is no CMS")), mdn.DecryptionFailed},
 		"signed by a stranger":    {prepare(forged), mdn.AuthenticationFailed},
 		"damaged signature":       {entity(broken), mdn.AuthenticationFailed},
@@ -79,6 +79,18 @@ func refusals(t *testing.T, acme as2client.Partner) map[string]refusal {
 		"multipart in HTTP without boundary": {body([]byte("--b\r\n")).set("Content-Type", "multipart/signed").drop("Content-Transfer-Encoding"),
 			mdn.UnexpectedProcessingError},
 	}
+}
+
+// alteredKey damages the content key in an envelope, which an RSA key of 2048 bits has encrypted.
+func alteredKey(t *testing.T, envelope []byte) []byte {
+	t.Helper()
+	i := bytes.Index(envelope, []byte("\x04\x82\x01\x00"))
+	if i < 0 {
+		t.Fatal("there is no encrypted key in the envelope")
+	}
+	envelope = bytes.Clone(envelope)
+	envelope[i+100] ^= 1
+	return envelope
 }
 
 func (p rawPost) value(name string) string {

@@ -81,7 +81,7 @@ var reportBody = lines(
 func TestComposeUnsignedWire(t *testing.T) {
 	t.Parallel()
 	want := lines(
-		"AS2-Version: 1.0",
+		"AS2-Version: 1.1",
 		"AS2-From: HUB",
 		"AS2-To: PART",
 		"MIME-Version: 1.0",

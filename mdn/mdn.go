@@ -24,10 +24,10 @@ import (
 	"time"
 )
 
-// Version is the AS2-Version of the receipts written here. "1.1" would promise
-// that compressed messages are understood (RFC 4130 §6.1, RFC 5402 §6), "1.2"
-// that EDIINT-Features is sent (RFC 6017 §4).
-const Version = "1.0"
+// Version is the AS2-Version of the messages and receipts written here. "1.1"
+// says that compressed messages are understood (RFC 4130 §6.1, RFC 5402 §6);
+// "1.2" would promise that EDIINT-Features is sent (RFC 6017 §4).
+const Version = "1.1"
 
 // Report is what a receipt says about a message.
 type Report struct {

@@ -22,6 +22,8 @@ const (
 	oidSHA1  = "\x2b\x0e\x03\x02\x1a"             // 1.3.14.3.2.26
 	oidMD5   = "\x2a\x86\x48\x86\xf7\x0d\x02\x05" // 1.2.840.113549.2.5
 	oid3DES  = "\x2a\x86\x48\x86\xf7\x0d\x03\x07" // 1.2.840.113549.3.7
+	oidRC2   = "\x2a\x86\x48\x86\xf7\x0d\x03\x02" // 1.2.840.113549.3.2
+	oidECDSA = "\x2a\x86\x48\xce\x3d\x04"         // 1.2.840.10045.4
 	oidSKI   = "\x55\x1d\x0e"                     // 2.5.29.14
 	oidSMIME = oidPKCS9 + "\x10"                  // 1.2.840.113549.1.9.16
 	oidMGF1  = oidPKCS1 + "\x08"                  // RFC 8017 appendix B.2.1
@@ -30,7 +32,16 @@ const (
 	oidPSS   = oidPKCS1 + "\x0a"                  // id-RSASSA-PSS
 	oidData  = oidPKCS7 + "\x01"                  // id-data
 
-	oidMessageDigest = oidPKCS9 + "\x04" // RFC 5652 §11.2
+	oidEnveloped     = oidPKCS7 + "\x03"
+	oidSigned        = oidPKCS7 + "\x02"
+	oidAuthEnveloped = oidSMIME + "\x01\x17"
+	oidCompressed    = oidSMIME + "\x01\x09"
+	oidZLIB          = oidSMIME + "\x03\x08" // RFC 3274 §2
+
+	oidContentType   = oidPKCS9 + "\x03" // RFC 5652 §11.1
+	oidMessageDigest = oidPKCS9 + "\x04" // §11.2
+	oidSigningTime   = oidPKCS9 + "\x05" // §11.3
+	oidProtection    = oidPKCS9 + "\x34" // CMSAlgorithmProtection, RFC 6211
 )
 
 // ContentKind is what a CMS ContentInfo holds.
@@ -52,37 +63,37 @@ func Kind(prefix []byte) ContentKind {
 	if len(prefix) < 2 || prefix[0] != tagSequence {
 		return Unknown
 	}
-	head := 2
-	if prefix[1] > 0x80 {
-		head += int(prefix[1] & 0x7f)
-	}
-	if len(prefix) < head+2 || prefix[head] != tagOID {
+	outer, ok := parseHead(prefix)
+	if !ok || len(prefix) < outer.size+2 || prefix[outer.size] != tagOID {
 		return Unknown
 	}
-	oid := prefix[head+2:]
-	if n := int(prefix[head+1]); n <= len(oid) {
-		return kindOf(string(oid[:n]))
+	oid, ok := parseHead(prefix[outer.size:])
+	if !ok {
+		return Unknown
 	}
-	return Unknown
+	contents := prefix[outer.size+oid.size:]
+	if oid.length < 0 || oid.length > int64(len(contents)) {
+		return Unknown
+	}
+	return kindOf(string(contents[:oid.length]))
 }
 
 func kindOf(oid string) ContentKind {
 	switch oid {
-	case oidPKCS7 + "\x03":
+	case oidEnveloped:
 		return Enveloped
-	case oidSMIME + "\x01\x17":
+	case oidAuthEnveloped:
 		return AuthEnveloped
-	case oidPKCS7 + "\x02":
+	case oidSigned:
 		return Signed
-	case oidSMIME + "\x01\x09":
+	case oidCompressed:
 		return Compressed
 	}
 	return Unknown
 }
 
 // hashOf maps a digest algorithm OID (RFC 5754 §2, RFC 3370 §2) to its hash,
-// 0 if unknown. Signature OIDs in this place are not accepted: RFC 5652
-// §10.1.1 wants a digest algorithm.
+// 0 if unknown.
 func hashOf(oid string) crypto.Hash {
 	switch oid {
 	case oidSHA1:
@@ -101,12 +112,33 @@ func hashOf(oid string) crypto.Hash {
 	return 0
 }
 
+// hashOfSignature maps a signature algorithm OID that names its digest (RFC
+// 3370 §3, RFC 5754 §3) to that digest, 0 if unknown.
+func hashOfSignature(oid string) crypto.Hash {
+	switch oid {
+	case oidPKCS1 + "\x04":
+		return crypto.MD5
+	case oidPKCS1 + "\x05", oidECDSA + "\x01":
+		return crypto.SHA1
+	case oidPKCS1 + "\x0e", oidECDSA + "\x03\x01":
+		return crypto.SHA224
+	case oidPKCS1 + "\x0b", oidECDSA + "\x03\x02":
+		return crypto.SHA256
+	case oidPKCS1 + "\x0c", oidECDSA + "\x03\x03":
+		return crypto.SHA384
+	case oidPKCS1 + "\x0d", oidECDSA + "\x03\x04":
+		return crypto.SHA512
+	}
+	return 0
+}
+
 // suite is a content encryption algorithm.
 type suite struct {
 	name  string
-	key   int // octets
+	key   int // octets; 0 for RC2, whose parameters say
 	block func(key []byte) (cipher.Block, error)
 	gcm   bool
+	oid   string // where it is to be written
 }
 
 // suiteOf finds a content encryption algorithm by OID (RFC 3565, RFC 5084,
@@ -114,19 +146,21 @@ type suite struct {
 func suiteOf(oid string) suite {
 	switch oid {
 	case oidAES + "\x02":
-		return suite{"aes-128-cbc", 16, aes.NewCipher, false}
+		return suite{name: "aes-128-cbc", key: 16, block: aes.NewCipher}
 	case oidAES + "\x16":
-		return suite{"aes-192-cbc", 24, aes.NewCipher, false}
+		return suite{name: "aes-192-cbc", key: 24, block: aes.NewCipher}
 	case oidAES + "\x2a":
-		return suite{"aes-256-cbc", 32, aes.NewCipher, false}
+		return suite{name: "aes-256-cbc", key: 32, block: aes.NewCipher}
 	case oidAES + "\x06":
-		return suite{"aes-128-gcm", 16, aes.NewCipher, true}
+		return suite{name: "aes-128-gcm", key: 16, block: aes.NewCipher, gcm: true}
 	case oidAES + "\x1a":
-		return suite{"aes-192-gcm", 24, aes.NewCipher, true}
+		return suite{name: "aes-192-gcm", key: 24, block: aes.NewCipher, gcm: true}
 	case oidAES + "\x2e":
-		return suite{"aes-256-gcm", 32, aes.NewCipher, true}
+		return suite{name: "aes-256-gcm", key: 32, block: aes.NewCipher, gcm: true}
 	case oid3DES:
-		return suite{"3des-cbc", 24, des.NewTripleDESCipher, false}
+		return suite{name: "3des-cbc", key: 24, block: des.NewTripleDESCipher}
+	case oidRC2:
+		return suite{name: "rc2-cbc", key: 0, block: newRC2}
 	}
 	return suite{}
 }

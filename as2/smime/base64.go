@@ -20,44 +20,49 @@ var sextets = func() (t [256]byte) {
 // alphabet are skipped, whatever the lines look like. It ends at the padding,
 // or at a hyphen, which begins the last line of PEM armour.
 type base64Reader struct {
-	src  io.Reader
-	in   [4 << 10]byte
-	next []byte // undecoded part of in
-	acc  uint32
-	bits uint
-	err  error
+	src   *Source
+	acc   uint32
+	bits  uint
+	ended bool
 }
 
 func (r *base64Reader) Read(p []byte) (n int, err error) {
-	for n < len(p) {
-		if len(r.next) == 0 {
-			if n > 0 || r.err != nil {
-				break
-			}
-			var k int
-			k, r.err = r.src.Read(r.in[:])
-			r.next = r.in[:k]
-			if k == 0 && r.err == nil {
-				break
-			}
-			continue
+	for n == 0 && len(p) > 0 {
+		if r.ended {
+			return 0, io.EOF
 		}
-		n += r.decode(p[n:])
-	}
-	if n == 0 && len(p) > 0 && len(r.next) == 0 {
-		return 0, r.err
+		in := r.src.buffered()
+		if len(in) == 0 {
+			r.src.fill()
+			if in = r.src.buffered(); len(in) == 0 {
+				return 0, r.src.err
+			}
+		}
+		var used int
+		n, used = r.decode(p, in)
+		r.src.skip(used)
 	}
 	return n, nil
 }
 
-// decode turns input into at most len(p) octets.
-func (r *base64Reader) decode(p []byte) (n int) {
-	for i, c := range r.next {
+// decode turns input into at most len(p) octets and returns how much of it was
+// used.
+func (r *base64Reader) decode(p, in []byte) (n, used int) {
+	for used < len(in) && n < len(p) {
+		if r.bits == 0 {
+			k := quads(p[n:], in[used:])
+			n, used = n+3*k, used+4*k
+			if used == len(in) || n == len(p) {
+				break
+			}
+		}
+		c := in[used]
+		used++
 		v := sextets[c]
 		if v == notBase64 {
 			if c == '=' || c == '-' {
-				r.next, r.err = nil, io.EOF
-				return n
+				r.ended = true
+				return n, used
 			}
 			continue
 		}
@@ -65,12 +70,23 @@ func (r *base64Reader) decode(p []byte) (n int) {
 		if r.bits >= 8 {
 			r.bits -= 8
 			p[n] = byte(r.acc >> r.bits)
-			if n++; n == len(p) {
-				r.next = r.next[i+1:]
-				return n
-			}
+			n++
 		}
 	}
-	r.next = nil
-	return n
+	return n, used
+}
+
+// quads decodes whole groups of four letters, as many as follow each other.
+func quads(p, in []byte) (k int) {
+	for len(in) >= 4 && len(p) >= 3 {
+		a, b, c, d := sextets[in[0]], sextets[in[1]], sextets[in[2]], sextets[in[3]]
+		if (a|b|c|d)&0xc0 != 0 {
+			return k
+		}
+		v := uint32(a)<<18 | uint32(b)<<12 | uint32(c)<<6 | uint32(d)
+		p[0], p[1], p[2] = byte(v>>16), byte(v>>8), byte(v)
+		p, in = p[3:], in[4:]
+		k++
+	}
+	return k
 }

@@ -151,6 +151,19 @@ func (c *cursor) skip(tag byte) {
 	}
 }
 
+// octetString reads an OCTET STRING, in one piece or in segments.
+func (c *cursor) octetString() []byte {
+	if c.peek()&^tagConstructed != tagOctetString {
+		c.expect(tagOctetString)
+		return nil
+	}
+	value, err := octets(c.next())
+	if c.err == nil {
+		c.err = err
+	}
+	return value
+}
+
 // octets returns the value of an OCTET STRING, plain or implicitly tagged. A
 // value in several segments is put together in fresh memory; one in a single
 // segment is not copied.

@@ -23,10 +23,26 @@ import (
 
 var entity = []byte("Content-Type: application/EDI-X12\r\n\r\nISA*00*~\n" + strings.Repeat("SEG*1\x1c\xfc~", 40))
 
+// decrypt opens an envelope; what came out of one that is refused in the end is
+// nobody's.
 func decrypt(der []byte, keys ...smime.Key) ([]byte, string, error) {
-	var out bytes.Buffer
-	cipher, err := smime.Decrypt(&out, bytes.NewReader(der), keys)
-	return out.Bytes(), cipher, err
+	return decryptWith(der, smime.Decryption{Keys: keys})
+}
+
+func decryptWith(der []byte, d smime.Decryption) ([]byte, string, error) {
+	e, err := smime.OpenEnvelope(bytes.NewReader(der), d)
+	defer e.Close()
+	if err != nil {
+		return nil, e.Cipher(), err
+	}
+	out, err := io.ReadAll(e)
+	if err == nil && e.Damaged() {
+		err = smime.ErrDecrypt
+	}
+	if err != nil {
+		return nil, e.Cipher(), err
+	}
+	return out, e.Cipher(), nil
 }
 
 func TestDecryptOpenSSL(t *testing.T) {
@@ -303,19 +319,43 @@ func TestDecryptAttempts(t *testing.T) {
 	}
 }
 
-func TestDecryptReadersAndWriters(t *testing.T) {
+func TestDecryptReaderFails(t *testing.T) {
 	t.Parallel()
 	receiver := cmstest.Receiver()
-	der := receiver.Encrypt(t, entity, "-aes-128-cbc")
-	_, err := smime.Decrypt(io.Discard, io.MultiReader(bytes.NewReader(der[:90]), iotest.ErrReader(io.ErrUnexpectedEOF)), nil)
-	if !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, smime.ErrDecrypt) {
-		t.Errorf("failing reader: %v", err)
-	}
-	_, err = smime.Decrypt(failingWriter{}, bytes.NewReader(der), []smime.Key{receiver.Key})
-	if !errors.Is(err, io.ErrClosedPipe) || errors.Is(err, smime.ErrDecrypt) {
-		t.Errorf("failing writer: %v", err)
+	for _, cipher := range []string{"-aes-128-cbc", "-aes-128-gcm"} {
+		der := receiver.Encrypt(t, entity, cipher)
+		for cut := 0; cut < len(der); cut += 7 {
+			src := io.MultiReader(bytes.NewReader(der[:cut]), iotest.ErrReader(io.ErrUnexpectedEOF))
+			e, err := smime.OpenEnvelope(src, smime.Decryption{Keys: []smime.Key{receiver.Key}})
+			if err == nil {
+				_, err = io.ReadAll(e)
+			}
+			if !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, smime.ErrDecrypt) {
+				t.Errorf("%s cut at %d: %v", cipher, cut, err)
+			}
+		}
 	}
 }
+
+// A spool that fails says nothing about the message, and is given back.
+func TestDecryptSpoolFails(t *testing.T) {
+	t.Parallel()
+	receiver := cmstest.Receiver()
+	der := receiver.Encrypt(t, entity, "-aes-128-gcm")
+	spool := &failingSpool{}
+	d := smime.Decryption{Keys: []smime.Key{receiver.Key}, NewSpool: func() (smime.Spool, error) { return spool, nil }}
+	if _, _, err := decryptWith(der, d); !errors.Is(err, io.ErrClosedPipe) || errors.Is(err, smime.ErrDecrypt) || !spool.closed {
+		t.Errorf("failing spool: %v, closed %v", err, spool.closed)
+	}
+}
+
+type failingSpool struct {
+	failingWriter
+	closed bool
+}
+
+func (*failingSpool) Open() (io.Reader, error) { return nil, io.ErrClosedPipe }
+func (s *failingSpool) Close() error           { s.closed = true; return nil }
 
 type failingWriter struct{}
 

@@ -2,6 +2,7 @@ package smime
 
 import (
 	"bytes"
+	"io"
 	"strings"
 )
 
@@ -23,8 +24,9 @@ func (h Header) Get(name string) string {
 	return ""
 }
 
-// maxHeader bounds a header block, in octets.
-const maxHeader = 16 << 10
+// MaxHeader bounds a header block, in octets. What has none within it has none
+// at all.
+const MaxHeader = 16 << 10
 
 // SplitHeader divides a MIME entity at its first empty line. body shares the
 // entity's memory, so that entity[:len(entity)-len(body)] is the header block
@@ -36,20 +38,47 @@ const maxHeader = 16 << 10
 // line is a field and one of them is MIME-Version or Content-something
 // (RFC 2045 §3).
 func SplitHeader(entity []byte) (header Header, body []byte) {
-	rest := entity
+	header, size, _ := scanHeader(entity, true)
+	return header, entity[size:]
+}
+
+// ReadHeader is SplitHeader for an entity that is read: it returns the header
+// block and its octets, and leaves src at the body. Errors are src's own.
+func ReadHeader(src *Source) (header Header, block []byte, err error) {
+	for n := 1 << 10; ; n *= 2 {
+		b, err := src.Peek(n)
+		if err != nil && err != io.EOF {
+			return nil, nil, err
+		}
+		header, size, decided := scanHeader(b, err == io.EOF || n > MaxHeader)
+		if decided {
+			block = bytes.Clone(b[:size])
+			src.skip(size)
+			return header, block, nil
+		}
+	}
+}
+
+// scanHeader finds the header block at the beginning of b and its size. It is
+// undecided while the block may go on behind b.
+func scanHeader(b []byte, whole bool) (header Header, size int, decided bool) {
 	mime := false
-	for len(entity)-len(rest) <= maxHeader {
+	for rest := b; size <= MaxHeader; {
 		line, next := cutLine(rest)
-		if len(line) == 0 && len(next) == len(rest) {
+		if len(line) == len(rest) && !whole { // without its line end
+			return nil, 0, false
+		}
+		if len(rest) == 0 {
 			break // no empty line: a header block with nothing behind it
 		}
 		rest = next
+		size = len(b) - len(rest)
 		switch name, value, ok := cutField(line); {
 		case len(line) == 0:
 			if len(header) > 0 && !mime {
-				return nil, entity
+				return nil, 0, true
 			}
-			return header, rest
+			return header, size, true
 		case ok:
 			header = append(header, Field{name, value})
 			mime = mime || isMIMEField(name)
@@ -57,13 +86,13 @@ func SplitHeader(entity []byte) (header Header, body []byte) {
 			last := &header[len(header)-1]
 			last.Value = strings.TrimSpace(last.Value + " " + string(bytes.TrimSpace(line)))
 		default:
-			return nil, entity
+			return nil, 0, true
 		}
 	}
-	if !mime || len(rest) > 0 {
-		return nil, entity
+	if !mime || size < len(b) {
+		return nil, 0, true
 	}
-	return header, rest
+	return header, size, true
 }
 
 // cutLine returns the first line of b without its line end, and what follows.

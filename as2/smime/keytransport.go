@@ -14,6 +14,9 @@ func (r recipient) unwrap(k Key, size int) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
+	if public, ok := private.Public().(*rsa.PublicKey); !ok || !usableRSA(public) {
+		return nil, false
+	}
 	var opts crypto.DecrypterOpts
 	switch r.algorithm {
 	case oidRSA:
@@ -55,7 +58,7 @@ func parseOAEP(params []byte) (*rsa.OAEPOptions, bool) {
 	if seq.peek() == tagContext2 { // pSourceFunc
 		_, label := readAlgorithm(seq.enter(tagContext2))
 		inner := cursor{rest: label}
-		opts.Label = inner.expect(tagOctetString).body
+		opts.Label = inner.octetString()
 	}
 	return opts, seq.err == nil && opts.Hash != 0 && opts.MGFHash != 0
 }

@@ -1,9 +1,9 @@
 package smime_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -69,7 +69,7 @@ func TestBinaryCMS(t *testing.T) {
 		for wrap, wrapped := range map[string]io.Reader{
 			"": strings.NewReader(form), "octet by octet": iotest.OneByteReader(strings.NewReader(form)),
 		} {
-			r := bufio.NewReader(wrapped)
+			r := smime.NewSource(wrapped)
 			kind := smime.SniffCMS(r)
 			got, err := io.ReadAll(smime.BinaryCMS(r))
 			if kind != smime.Enveloped || err != nil || !bytes.Equal(got, der) {
@@ -78,7 +78,7 @@ func TestBinaryCMS(t *testing.T) {
 		}
 	}
 	for _, plain := range []string{"", "MI", "MIRROR", "MIIBBB", "-----BEGIN ", "UNB+UNOA:1'", " \r\n"} {
-		r := bufio.NewReader(strings.NewReader(plain))
+		r := smime.NewSource(strings.NewReader(plain))
 		kind := smime.SniffCMS(r)
 		if got, _ := io.ReadAll(smime.BinaryCMS(r)); kind != smime.Unknown || string(got) != plain {
 			t.Errorf("%q: kind %d, octets %q", plain, kind, got)
@@ -200,7 +200,7 @@ func TestSplitSigned(t *testing.T) {
 		{"long", strings.Repeat("b", 83), "--" + strings.Repeat("b", 83) + "\r\nP\r\n--" + strings.Repeat("b", 83) + "\r\nS", "P", "S"},
 	}
 	for _, tt := range tests {
-		part, sig, err := smime.SplitSigned([]byte(tt.body), tt.boundary)
+		part, sig, err := splitSigned([]byte(tt.body), tt.boundary)
 		if err != nil || string(part) != tt.part || string(sig) != tt.sig {
 			t.Errorf("%s: got %q, %q, %v; want %q, %q", tt.name, part, sig, err, tt.part, tt.sig)
 		}
@@ -209,20 +209,50 @@ func TestSplitSigned(t *testing.T) {
 		"", "--b", "--b--", "--b\r\nP", "--b\r\nP\r\n--b--\r\n", "--b--\r\nP\r\n--b\r\nS\r\n--b--",
 		"--b\r\nP\r\n--b\r\nS\r\n--b\r\nX\r\n--b--\r\n", "P\r\nS",
 	} {
-		if part, sig, err := smime.SplitSigned([]byte(body), "b"); err != smime.ErrMultipart {
+		if part, sig, err := splitSigned([]byte(body), "b"); err != smime.ErrMultipart {
 			t.Errorf("%q: got %q, %q, %v", body, part, sig, err)
 		}
 	}
-	if _, _, err := smime.SplitSigned([]byte("--\r\nP\r\n--\r\nS\r\n----"), ""); err != smime.ErrMultipart {
+	if _, _, err := splitSigned([]byte("--\r\nP\r\n--\r\nS\r\n----"), ""); err != smime.ErrMultipart {
 		t.Errorf("empty boundary: %v", err)
 	}
+}
+
+// splitSigned takes a multipart/signed apart.
+func splitSigned(body []byte, boundary string) (part, sig []byte, err error) {
+	for _, r := range []io.Reader{bytes.NewReader(body), iotest.OneByteReader(bytes.NewReader(body))} {
+		m, openErr := smime.NewMultipart(r, boundary)
+		if openErr != nil {
+			return nil, nil, openErr
+		}
+		if err = m.First(); err != nil {
+			return nil, nil, err
+		}
+		before := part
+		if part, err = io.ReadAll(m); err != nil {
+			return nil, nil, err
+		}
+		if before != nil && !bytes.Equal(part, before) {
+			return nil, nil, errors.New("octet by octet it is another part")
+		}
+		if err := m.Next(); err != nil {
+			return nil, nil, smime.ErrMultipart
+		}
+		if sig, err = io.ReadAll(m); err != nil {
+			return nil, nil, err
+		}
+		if err = m.End(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return part, sig, nil
 }
 
 func FuzzSplitSigned(f *testing.F) {
 	f.Add([]byte("x\r\n--b\r\nP\r\n--b\r\nS\r\n--b--\r\n"), "b")
 	f.Add([]byte("--b\n--b\n--b"), "b")
 	f.Fuzz(func(t *testing.T, body []byte, boundary string) {
-		part, sig, err := smime.SplitSigned(body, boundary)
+		part, sig, err := splitSigned(body, boundary)
 		if err != nil {
 			return
 		}
@@ -233,7 +263,7 @@ func FuzzSplitSigned(f *testing.F) {
 			return
 		}
 		again := slices.Concat([]byte("--"+boundary+"\r\n"), part, []byte("\r\n--"+boundary+"\r\n"), sig, []byte("\r\n--"+boundary+"--"))
-		part2, sig2, err := smime.SplitSigned(again, boundary)
+		part2, sig2, err := splitSigned(again, boundary)
 		if err != nil || !bytes.Equal(part2, part) || !bytes.Equal(sig2, sig) {
 			t.Errorf("put together and split again: %q %q %v", part2, sig2, err)
 		}
@@ -265,7 +295,7 @@ func FuzzTransfer(f *testing.F) {
 	f.Add([]byte("-----BEGIN CMS-----\nMIIB"), "")
 	f.Fuzz(func(t *testing.T, b []byte, encoding string) {
 		io.Copy(io.Discard, smime.DecodeTransfer(bytes.NewReader(b), encoding))
-		r := bufio.NewReader(bytes.NewReader(b))
+		r := smime.NewSource(bytes.NewReader(b))
 		if smime.SniffCMS(r) != smime.Unknown {
 			io.Copy(io.Discard, smime.BinaryCMS(r))
 		} else if got, _ := io.ReadAll(smime.BinaryCMS(r)); !bytes.Equal(got, b) {

@@ -1,8 +1,9 @@
 package smime
 
 import (
-	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"mime/quotedprintable"
 	"strings"
@@ -18,15 +19,33 @@ const peekSize = 4 << 10
 func DecodeTransfer(r io.Reader, encoding string) io.Reader {
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "base64":
-		b := bufio.NewReaderSize(r, peekSize)
-		if prefix, _ := b.Peek(peekSize); !looksLikeBase64(prefix) {
-			return b
+		src := NewSource(r)
+		if prefix, _ := src.Peek(peekSize); !looksLikeBase64(prefix) {
+			return src
 		}
-		return &base64Reader{src: b}
+		return &base64Reader{src: src}
 	case "quoted-printable":
-		return quotedprintable.NewReader(r)
+		src := NewSource(r)
+		return &quotedReader{src, quotedprintable.NewReader(src)}
 	}
 	return r
+}
+
+// ErrTransfer says that a transfer encoding is damaged.
+var ErrTransfer = errors.New("smime: the transfer encoding is damaged")
+
+// quotedReader tells the decoder's errors from those of what it reads.
+type quotedReader struct {
+	src *Source
+	dec io.Reader
+}
+
+func (r *quotedReader) Read(p []byte) (int, error) {
+	n, err := r.dec.Read(p)
+	if err != nil && err != io.EOF && (r.src.err == nil || r.src.err == io.EOF) {
+		err = fmt.Errorf("%w: %w", ErrTransfer, err)
+	}
+	return n, err
 }
 
 func looksLikeBase64(prefix []byte) bool {
@@ -46,26 +65,35 @@ const pemBegin = "-----BEGIN "
 // binary, base64 or PEM, and consumes nothing. The octets alone decide: labels
 // are missing and wrong in every combination, but a CMS object of more than 127
 // octets begins with 0x30 0x8x, and in base64 with "MI".
-func SniffCMS(r *bufio.Reader) ContentKind {
+func SniffCMS(r *Source) ContentKind {
 	kind, _, _ := sniff(r)
 	return kind
 }
 
 // BinaryCMS returns the binary form of the CMS object that r delivers. What
 // [SniffCMS] does not know is passed through.
-func BinaryCMS(r *bufio.Reader) io.Reader {
+func BinaryCMS(r *Source) io.Reader {
 	_, lead, encoded := sniff(r)
-	r.Discard(lead) // cannot fail: it was peeked
+	r.skip(lead)
 	if encoded {
 		return &base64Reader{src: r}
 	}
 	return r
 }
 
+// sniffSize is how far ahead a CMS object is looked for.
+const sniffSize = 256
+
 // sniff returns with the kind how many octets stand before the object and
 // whether it is in base64.
-func sniff(r *bufio.Reader) (kind ContentKind, lead int, encoded bool) {
-	prefix, _ := r.Peek(256) // less at the end, or when the reader breaks off
+func sniff(r *Source) (kind ContentKind, lead int, encoded bool) {
+	prefix, _ := r.Peek(sniffSize) // less at the end, or when the reader breaks off
+	return SniffOctets(prefix)
+}
+
+// SniffOctets is [SniffCMS] for the first 256 octets of something. lead is how
+// many of them stand before the object; encoded says that it is in base64.
+func SniffOctets(prefix []byte) (kind ContentKind, lead int, encoded bool) {
 	text := bytes.TrimLeft(prefix, " \t\r\n")
 	if kind = Kind(text); kind != Unknown {
 		return kind, len(prefix) - len(text), false
@@ -78,7 +106,7 @@ func sniff(r *bufio.Reader) (kind ContentKind, lead int, encoded bool) {
 		return Unknown, 0, false
 	}
 	var head [48]byte
-	n, _ := io.ReadFull(&base64Reader{src: bytes.NewReader(text)}, head[:])
+	n, _ := io.ReadFull(&base64Reader{src: NewSource(bytes.NewReader(text))}, head[:])
 	if kind = Kind(head[:n]); kind == Unknown {
 		return Unknown, 0, false
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"firstcopy/as2"
 	"firstcopy/internal/as2client"
 	"firstcopy/mdn"
 )
@@ -32,6 +33,7 @@ type sendFlags struct {
 	signCert, signKey     string
 	digest                string
 	encryptCert, cipher   string
+	compress              string
 	receipt               string
 	mics, receiptCerts    []string
 	asyncListen, asyncURL string
@@ -72,7 +74,8 @@ func (f *sendFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.signKey, "sign-key", "", "its private key, unencrypted PEM `FILE`")
 	flags.StringVar(&f.digest, "digest", "sha-256", "digest of the signature: sha1, sha-256, sha-384, sha-512")
 	flags.StringVar(&f.encryptCert, "encrypt-cert", "", "the receiver's certificate, PEM or DER `FILE`; encrypts the message")
-	flags.StringVar(&f.cipher, "cipher", "aes-256-cbc", "aes-128-cbc, aes-256-cbc, aes-128-gcm or aes-256-gcm")
+	flags.StringVar(&f.cipher, "cipher", "aes-256-cbc", "aes-128-cbc, aes-192-cbc, aes-256-cbc, 3des-cbc, aes-128-gcm, aes-192-gcm or aes-256-gcm")
+	flags.StringVar(&f.compress, "compress", "none", "compress (RFC 5402): none, before-sign or after-sign")
 	flags.StringVar(&f.receipt, "receipt", "signed", "the receipt to ask for: signed, unsigned, none")
 	flags.StringSliceVar(&f.mics, "mic", []string{"sha-256"}, "content digests to ask for, in order of preference")
 	flags.StringArrayVar(&f.receiptCerts, "receipt-cert", nil, "certificate `FILE` that may sign the receipt; may be repeated")
@@ -181,6 +184,15 @@ func (f *sendFlags) partner() (as2client.Partner, error) {
 		return p, usagef("--digest is sha1, sha-256, sha-384 or sha-512, not %q", f.digest)
 	}
 	p.Digest = h
+	switch f.compress {
+	case "none":
+	case "before-sign":
+		p.Compress = as2.CompressBeforeSigning
+	case "after-sign":
+		p.Compress = as2.CompressAfterSigning
+	default:
+		return p, usagef("--compress is none, before-sign or after-sign, not %q", f.compress)
+	}
 	if f.signCert != "" {
 		key, err := readSendKey(f.signCert, f.signKey)
 		if err != nil {

@@ -225,6 +225,7 @@ func TestSendUsage(t *testing.T) {
 		"no PEM private key":               {"--sign-key", s.file("invoice.edi")},
 		"not a readable certificate":       {"--encrypt-cert", s.file("invoice.edi")},
 		"no certificate in it":             {"--receipt-cert", s.file("sender.key")},
+		"not \"twice\"":                    {"--compress", "twice"},
 		"rot13":                            {"--cipher", "rot13"},
 		"the address to post to":           {"--url", "hub.example/as2"},
 		"--sign-key: open":                 {"--sign-key", s.file("none.key")},

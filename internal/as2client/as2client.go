@@ -18,6 +18,7 @@ import (
 	"crypto/x509"
 	"time"
 
+	"firstcopy/as2"
 	"firstcopy/as2/smime"
 	"firstcopy/mdn"
 )
@@ -33,6 +34,7 @@ type Partner struct {
 	SignKey *smime.Key  // nil sends unsigned
 	Digest  crypto.Hash // of the signature; 0 means SHA-256
 
+	Compress   as2.Compression
 	EncryptFor []*x509.Certificate // none sends unencrypted
 	Cipher     string              // as for smime.Encrypt; "" means "aes-256-cbc"
 

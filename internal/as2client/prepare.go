@@ -51,7 +51,7 @@ func Prepare(p Partner, payload []byte, o Options) (Prepared, error) {
 	message, err := as2.Build(as2.Draft{
 		From: p.From, To: p.To, MessageID: o.MessageID, Subject: o.Subject, Date: o.Date,
 		ContentType: o.ContentType, FileName: o.FileName, Payload: payload, Receipt: p.Receipt,
-		SignWith: p.SignKey, Digest: p.Digest, EncryptFor: p.EncryptFor, Cipher: p.Cipher,
+		SignWith: p.SignKey, Digest: p.Digest, Compress: p.Compress, EncryptFor: p.EncryptFor, Cipher: p.Cipher,
 	})
 	if err != nil {
 		return Prepared{}, fmt.Errorf("building the message: %w", err)

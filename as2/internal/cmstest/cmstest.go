@@ -38,7 +38,9 @@ var (
 	Other    = sync.OnceValue(func() Party { return newParty("other", 3, rsaKey()) })
 	Stranger = sync.OnceValue(func() Party { return newParty("stranger", 4, rsaKey()) })
 	Clone    = sync.OnceValue(func() Party { return newParty("sender", 1, rsaKey()) })
-	Elliptic = sync.OnceValue(func() Party { return newParty("elliptic", 5, ecdsaKey()) })
+	Elliptic = sync.OnceValue(func() Party { return newParty("elliptic", 5, ecdsaKey(elliptic.P256())) })
+	P384     = sync.OnceValue(func() Party { return newParty("p384", 6, ecdsaKey(elliptic.P384())) })
+	P521     = sync.OnceValue(func() Party { return newParty("p521", 7, ecdsaKey(elliptic.P521())) })
 )
 
 func rsaKey() crypto.Signer {
@@ -49,8 +51,8 @@ func rsaKey() crypto.Signer {
 	return key
 }
 
-func ecdsaKey() crypto.Signer {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+func ecdsaKey(curve elliptic.Curve) crypto.Signer {
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
 	if err != nil {
 		panic(err)
 	}
