@@ -49,11 +49,13 @@ func BenchmarkOpenSignedEncrypted16MiB(b *testing.B) { benchmarkOpen(b, 16<<20, 
 // the opening of an envelope with.
 func BenchmarkRSA2048Decrypt(b *testing.B) {
 	receiver := cmstest.Receiver()
+	//lint:ignore SA1019 it is what partners' keys are encrypted with
 	encrypted, err := rsa.EncryptPKCS1v15(rand.Reader, receiver.Certificate.PublicKey.(*rsa.PublicKey), make([]byte, 32))
 	if err != nil {
 		b.Fatal(err)
 	}
 	key := receiver.Private.(*rsa.PrivateKey)
+	//lint:ignore SA1019 it is what partners' keys are encrypted with
 	opts := &rsa.PKCS1v15DecryptOptions{SessionKeyLen: 32}
 	for b.Loop() {
 		if _, err := key.Decrypt(rand.Reader, encrypted, opts); err != nil {
