@@ -86,7 +86,7 @@ func TestFault23Nesting(t *testing.T) {
 // Large messages pass in constant memory in every packaging, payload writer
 // apart.
 func TestOpenConstantMemory(t *testing.T) {
-	const size = 48 << 20
+	const size = 16 << 20
 	d := draft()
 	d.Payload = make([]byte, size)
 	for i := range d.Payload {
