@@ -38,13 +38,16 @@ var (
 	Other    = sync.OnceValue(func() Party { return newParty("other", 3, rsaKey()) })
 	Stranger = sync.OnceValue(func() Party { return newParty("stranger", 4, rsaKey()) })
 	Clone    = sync.OnceValue(func() Party { return newParty("sender", 1, rsaKey()) })
+	Small    = sync.OnceValue(func() Party { return newParty("small", 8, rsaKeyOf(1024)) }) // where it is used a thousand times
 	Elliptic = sync.OnceValue(func() Party { return newParty("elliptic", 5, ecdsaKey(elliptic.P256())) })
 	P384     = sync.OnceValue(func() Party { return newParty("p384", 6, ecdsaKey(elliptic.P384())) })
 	P521     = sync.OnceValue(func() Party { return newParty("p521", 7, ecdsaKey(elliptic.P521())) })
 )
 
-func rsaKey() crypto.Signer {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+func rsaKey() crypto.Signer { return rsaKeyOf(2048) }
+
+func rsaKeyOf(bits int) crypto.Signer {
+	key, err := rsa.GenerateKey(rand.Reader, bits)
 	if err != nil {
 		panic(err)
 	}
