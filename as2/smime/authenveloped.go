@@ -13,11 +13,16 @@ import (
 	"go.mozilla.org/pkcs7"
 )
 
-// The structures of RFC 5083 §2.1 as encoding/asn1 writes them.
+// The structures of RFC 5652 §6.1 and RFC 5083 §2.1 as encoding/asn1 writes them.
 type (
-	contentInfo struct {
+	contentInfo[T any] struct {
 		Type    asn1.ObjectIdentifier
-		Content authEnvelopedData `asn1:"explicit,tag:0"`
+		Content T `asn1:"explicit,tag:0"`
+	}
+	envelopedData struct {
+		Version    int
+		Recipients []keyTransRecipientInfo `asn1:"set"`
+		Content    encryptedContentInfo
 	}
 	authEnvelopedData struct {
 		Version    int
@@ -37,14 +42,10 @@ type (
 	}
 	encryptedContentInfo struct {
 		Type      asn1.ObjectIdentifier
-		Algorithm gcmAlgorithm
+		Algorithm pkix.AlgorithmIdentifier
 		Content   []byte `asn1:"tag:0"`
 	}
-	gcmAlgorithm struct { // RFC 5084 §3.2
-		Algorithm  asn1.ObjectIdentifier
-		Parameters gcmParameters
-	}
-	gcmParameters struct {
+	gcmParameters struct { // RFC 5084 §3.2
 		Nonce  []byte
 		ICVLen int
 	}
@@ -69,22 +70,22 @@ func sealGCM(algorithm asn1.ObjectIdentifier, keySize int) sealFunc {
 		}
 		sealed := aead.Seal(nil, nonce, content, nil)
 		end := len(sealed) - aead.Overhead()
+		parameters, err := asn1.Marshal(gcmParameters{nonce, aead.Overhead()})
+		if err != nil {
+			return nil, err
+		}
 		data := authEnvelopedData{
 			Content: encryptedContentInfo{
 				Type:      pkcs7.OIDData,
-				Algorithm: gcmAlgorithm{algorithm, gcmParameters{nonce, aead.Overhead()}},
+				Algorithm: pkix.AlgorithmIdentifier{Algorithm: algorithm, Parameters: asn1.RawValue{FullBytes: parameters}},
 				Content:   sealed[:end],
 			},
 			MAC: sealed[end:],
 		}
-		for _, cert := range to {
-			recipient, err := wrap(key, cert)
-			if err != nil {
-				return nil, err
-			}
-			data.Recipients = append(data.Recipients, recipient)
+		if data.Recipients, err = wrapFor(to, key); err != nil {
+			return nil, err
 		}
-		return asn1.Marshal(contentInfo{oidAuthEnveloped, data})
+		return asn1.Marshal(contentInfo[authEnvelopedData]{oidAuthEnveloped, data})
 	}
 }
 

@@ -1,23 +1,26 @@
 package smime
 
 import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"slices"
 
 	"go.mozilla.org/pkcs7"
 )
 
-// pkcs7Cipher guards pkcs7.ContentEncryptionAlgorithm, a global.
-var pkcs7Cipher sync.Mutex
-
 // Encrypt reads src and writes it to dst as a DER envelope that each of the
 // certificates' RSA keys opens. Ciphers: "aes-128-cbc" and "aes-256-cbc" make
 // an EnvelopedData, "aes-128-gcm" and "aes-256-gcm" an AuthEnvelopedData.
-func Encrypt(dst io.Writer, src io.Reader, to []*x509.Certificate, cipher string) error {
+func Encrypt(dst io.Writer, src io.Reader, to []*x509.Certificate, algorithm string) error {
 	if len(to) == 0 {
 		return errors.New("smime: encrypting needs a recipient")
 	}
@@ -29,7 +32,7 @@ func Encrypt(dst io.Writer, src io.Reader, to []*x509.Certificate, cipher string
 			return fmt.Errorf("smime: cannot encrypt to the %v key of %q", cert.PublicKeyAlgorithm, cert.Subject)
 		}
 	}
-	seal, err := sealer(cipher)
+	seal, err := sealer(algorithm)
 	if err != nil {
 		return err
 	}
@@ -49,25 +52,59 @@ func Encrypt(dst io.Writer, src io.Reader, to []*x509.Certificate, cipher string
 
 type sealFunc func(content []byte, to []*x509.Certificate) ([]byte, error)
 
-func sealer(cipher string) (sealFunc, error) {
-	switch cipher {
+func sealer(algorithm string) (sealFunc, error) {
+	switch algorithm {
 	case "aes-128-cbc":
-		return sealCBC(pkcs7.EncryptionAlgorithmAES128CBC), nil
+		return sealCBC(pkcs7.OIDEncryptionAlgorithmAES128CBC, 16), nil
 	case "aes-256-cbc":
-		return sealCBC(pkcs7.EncryptionAlgorithmAES256CBC), nil
+		return sealCBC(pkcs7.OIDEncryptionAlgorithmAES256CBC, 32), nil
 	case "aes-128-gcm":
 		return sealGCM(pkcs7.OIDEncryptionAlgorithmAES128GCM, 16), nil
 	case "aes-256-gcm":
 		return sealGCM(pkcs7.OIDEncryptionAlgorithmAES256GCM, 32), nil
 	}
-	return nil, fmt.Errorf("smime: no envelopes are made with cipher %q", cipher)
+	return nil, fmt.Errorf("smime: no envelopes are made with cipher %q", algorithm)
 }
 
-func sealCBC(algorithm int) sealFunc {
+// sealCBC writes the encrypted content as one primitive OCTET STRING, which is
+// what DER demands. pkcs7 writes a constructed one: BER, and refused by readers
+// built on asn1crypto, pyas2lib among them.
+func sealCBC(algorithm asn1.ObjectIdentifier, keySize int) sealFunc {
 	return func(content []byte, to []*x509.Certificate) ([]byte, error) {
-		pkcs7Cipher.Lock()
-		defer pkcs7Cipher.Unlock()
-		pkcs7.ContentEncryptionAlgorithm = algorithm
-		return pkcs7.Encrypt(content, to)
+		key, iv := make([]byte, keySize), make([]byte, aes.BlockSize)
+		rand.Read(key) // crypto/rand.Read never fails
+		rand.Read(iv)
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		padding := aes.BlockSize - len(content)%aes.BlockSize // RFC 5652 §6.3
+		padded := slices.Concat(content, bytes.Repeat([]byte{byte(padding)}, padding))
+		cipher.NewCBCEncrypter(block, iv).CryptBlocks(padded, padded)
+		parameters, err := asn1.Marshal(iv) // RFC 3565 §2.3.1
+		if err != nil {
+			return nil, err
+		}
+		data := envelopedData{Content: encryptedContentInfo{
+			Type:      pkcs7.OIDData,
+			Algorithm: pkix.AlgorithmIdentifier{Algorithm: algorithm, Parameters: asn1.RawValue{FullBytes: parameters}},
+			Content:   padded,
+		}}
+		if data.Recipients, err = wrapFor(to, key); err != nil {
+			return nil, err
+		}
+		return asn1.Marshal(contentInfo[envelopedData]{pkcs7.OIDEnvelopedData, data})
 	}
+}
+
+// wrapFor encrypts a content key to each of the certificates.
+func wrapFor(to []*x509.Certificate, key []byte) ([]keyTransRecipientInfo, error) {
+	recipients := make([]keyTransRecipientInfo, len(to))
+	for i, cert := range to {
+		var err error
+		if recipients[i], err = wrap(key, cert); err != nil {
+			return nil, err
+		}
+	}
+	return recipients, nil
 }
