@@ -92,11 +92,7 @@ func (env *envelope) open(dst io.Writer, key []byte, trial bool) (bool, error) {
 
 // openGCM releases no plaintext before the tag is verified (RFC 5083 §3).
 func (env *envelope) openGCM(dst io.Writer, block cipher.Block) (bool, error) {
-	const nonceSize = 12 // RFC 5084 §3.2 recommends no other
-	if len(env.iv) != nonceSize || env.tagSize < 12 || env.tagSize > 16 {
-		return false, nil
-	}
-	aead, err := cipher.NewGCMWithTagSize(block, env.tagSize)
+	aead, err := env.gcm(block)
 	if err != nil {
 		return false, nil
 	}
@@ -105,6 +101,20 @@ func (env *envelope) openGCM(dst io.Writer, block cipher.Block) (bool, error) {
 		return false, nil
 	}
 	return true, write(dst, plain)
+}
+
+// gcm is the cipher for the nonce and the tag at hand. RFC 5084 §3.2 recommends
+// nonces of 12 octets; others come with tags of 16 only.
+func (env *envelope) gcm(block cipher.Block) (cipher.AEAD, error) {
+	switch size := len(env.iv); {
+	case env.tagSize < 12 || env.tagSize > 16:
+		return nil, ErrDecrypt
+	case size == 12:
+		return cipher.NewGCMWithTagSize(block, env.tagSize)
+	case size == 16 && env.tagSize == 16:
+		return cipher.NewGCMWithNonceSize(block, size)
+	}
+	return nil, ErrDecrypt
 }
 
 func (env *envelope) openCBC(dst io.Writer, block cipher.Block, trial bool) (bool, error) {

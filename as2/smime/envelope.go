@@ -99,7 +99,10 @@ func parseEnvelope(b []byte) (*envelope, error) {
 	switch {
 	case kind == AuthEnveloped && env.suite.gcm:
 		return env, env.readMAC(data)
-	case kind == Enveloped && !env.suite.gcm:
+	case kind == Enveloped:
+		// GCM too, with the tag behind the ciphertext: Bouncy Castle's S/MIME
+		// generator, and so phase2, puts it here against RFC 5084 §1, as does
+		// PKI.js.
 		return env, nil
 	}
 	return env, ErrDecrypt
@@ -148,22 +151,29 @@ func (env *envelope) readContentInfo(c *cursor) {
 	}
 	s := suiteOf(oid)
 	p := cursor{rest: params}
-	if s.gcm { // GCMParameters, RFC 5084 §3.2
-		seq := p.enter(tagSequence)
-		env.iv = seq.expect(tagOctetString).body
-		env.tagSize = 12
-		if seq.peek() == tagInteger {
-			if v := seq.next().body; len(v) == 1 {
-				env.tagSize = int(v[0])
-			}
-		}
-		p.err = seq.err
+	if s.gcm && p.peek() == tagSequence {
+		env.readGCMParameters(&p)
 	} else {
-		env.iv = p.expect(tagOctetString).body
+		// PKI.js, and so libas2, writes a bare nonce for GCM too, and a tag of
+		// full length.
+		env.iv, env.tagSize = p.expect(tagOctetString).body, 16
 	}
 	if p.err == nil {
 		env.suite = s
 	}
+}
+
+// readGCMParameters reads what RFC 5084 §3.2 defines.
+func (env *envelope) readGCMParameters(p *cursor) {
+	seq := p.enter(tagSequence)
+	env.iv = seq.expect(tagOctetString).body
+	env.tagSize = 12
+	if seq.peek() == tagInteger {
+		if v := seq.next().body; len(v) == 1 {
+			env.tagSize = int(v[0])
+		}
+	}
+	p.err = seq.err
 }
 
 // readMAC reads what follows the content of an AuthEnvelopedData and appends
