@@ -7,6 +7,8 @@ FUZZTIME    ?= 30s
 ROUNDS      ?= 20
 BENCH       ?= .
 ARGS        ?=
+PEER        ?=
+RECORD      ?=
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # withpg runs a command beside a private PostgreSQL server, one for all
@@ -14,7 +16,7 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 WITHPG := $(GO) run ./internal/pgtest/cmd/withpg
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo check test race fuzz bench crash
+.PHONY: help build demo check test race fuzz bench crash interop
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +32,7 @@ check: ## formatting, vet, staticcheck, direction of imports
 		printf 'not gofmt-ed:\n%s\n' "$$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet -tags failpoint ./...
+	$(GO) vet -tags interop ./internal/interop
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test -count=1 .
 
@@ -53,3 +56,7 @@ bench: ## benchmarks, against a database that flushes to disk (BENCH=regexp)
 
 crash: ## kill the process between every two steps of ingest, ROUNDS times over
 	$(WITHPG) -- $(GO) test -count=1 -timeout 60m -tags failpoint ./internal/crashtest -args -rounds $(ROUNDS)
+
+interop: ## live against other AS2 software, which it installs (PEER=name for one, RECORD=1 for new vectors)
+	$(WITHPG) -- $(GO) test -count=1 -timeout 30m -tags interop ./internal/interop -args \
+		$(if $(PEER),-peer $(PEER)) $(if $(RECORD),-record)
