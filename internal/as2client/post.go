@@ -48,6 +48,10 @@ func (c Client) Post(ctx context.Context, p Prepared) (Answer, error) {
 		request.Header[f.Name] = []string{f.Value} // not Set, which would write "As2-From" and "Message-Id"
 	}
 	request.Header.Set("User-Agent", "firstcopy")
+	// Not sent, but tells net/http to try again on a new connection if an idle
+	// one turns out to be closed, as phase2 and OpenAS2 leave them. That is no
+	// second message: a repeat under the same Message-ID is one (RFC 4130 §5.5).
+	request.Header["Idempotency-Key"] = nil
 	start := time.Now()
 	response, err := c.client().Do(request)
 	if err != nil {
