@@ -16,10 +16,10 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 WITHPG := $(GO) run ./internal/pgtest/cmd/withpg
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo check test race fuzz bench crash interop
+.PHONY: help build demo check test race fuzz bench crash interop peerbench
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/firstcopy
 	$(GO) build -trimpath -o bin/firstcopy ./cmd/firstcopy
@@ -60,3 +60,7 @@ crash: ## kill the process between every two steps of ingest, ROUNDS times over
 interop: ## live against other AS2 software, which it installs (PEER=name for one, RECORD=1 for new vectors)
 	$(WITHPG) -- $(GO) test -count=1 -timeout 30m -tags interop ./internal/interop -args \
 		$(if $(PEER),-peer $(PEER)) $(if $(RECORD),-record)
+
+peerbench: ## CPU time of other AS2 receivers and ours under one load, into docs/performance.md
+	$(WITHPG) -fsync -- $(GO) test -count=1 -timeout 30m -tags interop ./internal/interop -v -run TestThroughput -args \
+		-measure $(if $(PEER),-peer $(PEER))

@@ -34,6 +34,7 @@ type Plan struct {
 	ListenPort  int    `json:"listen_port"`  // of "receive"
 	ReceiptPort int    `json:"receipt_port"` // where "send" takes asynchronous receipts
 	Scratch     string `json:"scratch"`      // a folder for the driver's files
+	Quiet       bool   `json:"quiet"`        // the peer is not to log what goes well
 	Cases       []Case `json:"cases"`
 }
 

@@ -3,16 +3,13 @@
 package interop_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,19 +18,16 @@ import (
 	"testing"
 	"time"
 
-	"firstcopy/as2/smime"
-	"firstcopy/gateway"
 	"firstcopy/internal/as2client"
-	"firstcopy/internal/as2test"
 	"firstcopy/internal/interop"
 	"firstcopy/internal/pgtest"
 	"firstcopy/mdn"
-	"firstcopy/partners"
 )
 
 var (
-	record = flag.Bool("record", false, "rewrite the vectors in as2/testdata/peers")
-	only   = flag.String("peer", "", "run with this peer alone; docs/interop.md is left as it is")
+	record  = flag.Bool("record", false, "rewrite the vectors in as2/testdata/peers")
+	measure = flag.Bool("measure", false, "measure the receivers instead, into docs/performance.md")
+	only    = flag.String("peer", "", "run with this peer alone; docs/interop.md is left as it is")
 )
 
 const (
@@ -46,6 +40,9 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // TestPeers is one test, and its peers run one after the other: two cores are
 // shared by the hub, its database and the peer.
 func TestPeers(t *testing.T) {
+	if *measure {
+		return
+	}
 	s := newStage(t)
 	missing := map[string]error{}
 	var rows []interop.Row
@@ -79,75 +76,9 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// stage is the hub and the keys of all exchanges.
-type stage struct {
-	hub       *as2test.Hub
-	hubKey    smime.Key
-	peerKey   smime.Key
-	failures  string // where refused messages are kept
-	keyFolder string
-}
-
-func newStage(t *testing.T) *stage {
-	t.Helper()
-	s := &stage{hubKey: readKey(t, "hub"), peerKey: readKey(t, "peer")}
-	cache, err := interop.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.failures = filepath.Join(cache, "not-accepted")
-	if err := os.RemoveAll(s.failures); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(s.failures, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if s.keyFolder, err = filepath.Abs(vectors); err != nil {
-		t.Fatal(err)
-	}
-	s.hub = as2test.Start(t, as2test.Options{Config: func(c *gateway.Config) {
-		c.Stations = map[string]gateway.Station{interop.HubName: as2test.Station{Key: s.hubKey}}
-		c.Certificates = map[string][]*x509.Certificate{interop.HubName: {s.hubKey.Certificate}}
-	}})
-	return s
-}
-
-// agree applies a generous agreement with a peer.
-func (s *stage) agree(t *testing.T, p interop.Peer, receipts string) {
-	t.Helper()
-	inbox := filepath.Join(s.hub.Inbox, p.Name)
-	if err := os.MkdirAll(inbox, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	s.hub.Apply(partners.Agreement{
-		Tenant: partners.DefaultTenant, Name: p.Name, Sink: "dir:" + inbox, Drift: partners.DriftHold,
-		OnDuplicate: partners.AnswerProcessed, Windows: partners.Windows{Default: partners.DefaultWindow},
-		Limits: partners.Limits{Payload: 64 << 20, Concurrent: 64},
-		AS2: partners.AS2{ID: p.AS2Name, Station: interop.HubName, DefaultMIC: partners.DefaultMIC,
-			AsyncURLs: []string{receipts}, AllowPrivate: true,
-			Certificates: []partners.Certificate{{X509: s.peerKey.Certificate, Uses: []partners.Use{partners.UseEncrypt, partners.UseVerify}}}},
-	})
-}
-
-func (s *stage) plan(t *testing.T, p interop.Peer, role string) interop.Plan {
-	t.Helper()
-	scratch := filepath.Join(s.failures, "..", "scratch", p.Name, role)
-	if err := os.RemoveAll(scratch); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(scratch, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return interop.Plan{
-		HubName: interop.HubName, HubCert: filepath.Join(s.keyFolder, "hub.crt"),
-		PeerName: p.AS2Name, PeerCert: filepath.Join(s.keyFolder, "peer.crt"), PeerKey: filepath.Join(s.keyFolder, "peer.key"),
-		ListenPort: freePort(t), ReceiptPort: freePort(t), Scratch: scratch, Cases: interop.Cases(p.Prefix),
-	}
-}
-
 // toHub has the peer send everything it can.
 func (s *stage) toHub(t *testing.T, p interop.Peer, d interop.Driver) []interop.Row {
-	plan := s.plan(t, p, "send")
+	plan := newPlan(t, p, "send", s.keyFolder)
 	s.agree(t, p, fmt.Sprintf("http://127.0.0.1:%d/", plan.ReceiptPort))
 	address, err := url.Parse(s.hub.URL)
 	if err != nil {
@@ -218,7 +149,7 @@ func (s *stage) toPeer(t *testing.T, p interop.Peer, d interop.Driver) []interop
 		t.Fatal(err)
 	}
 	defer receipts.Close()
-	plan := s.plan(t, p, "receive")
+	plan := newPlan(t, p, "receive", s.keyFolder)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	receiver, err := d.Receive(ctx, plan)
@@ -380,55 +311,4 @@ func count(forwarded []string, payload string) int {
 		}
 	}
 	return n
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
-func readKey(t *testing.T, name string) smime.Key {
-	t.Helper()
-	read := func(ext string) []byte {
-		content, err := os.ReadFile(filepath.Join(vectors, name+ext))
-		if err != nil {
-			t.Fatal(err)
-		}
-		block, _ := pem.Decode(content)
-		if block == nil {
-			t.Fatalf("%s%s is not PEM", name, ext)
-		}
-		return block.Bytes
-	}
-	certificate, err := x509.ParseCertificate(read(".crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := x509.ParsePKCS8PrivateKey(read(".key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return smime.Key{Certificate: certificate, Private: key}
-}
-
-func write(t *testing.T, name string, content []byte) {
-	t.Helper()
-	if err := os.WriteFile(name, content, 0o644); err != nil {
-		t.Error(err)
-	}
-}
-
-// showLog shows the end of what a driver wrote to standard error.
-func showLog(t *testing.T, plan interop.Plan, role string) {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(plan.Scratch, role+".log"))
-	if err != nil || len(bytes.TrimSpace(content)) == 0 {
-		return
-	}
-	t.Logf("%s %s:\n%s", plan.PeerName, role, content[max(0, len(content)-6000):])
 }

@@ -8,6 +8,8 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import javax.activation.CommandMap;
 import javax.activation.DataHandler;
 import javax.activation.MailcapCommandMap;
@@ -106,7 +108,11 @@ public class Driver {
     }
 
     public static void main(String[] args) throws Exception {
-        Driver driver = new Driver(Support.plan(args[1]));
+        JsonNode plan = Support.plan(args[1]);
+        if (plan.path("quiet").asBoolean()) {
+            Logger.getLogger("").setLevel(Level.WARNING);
+        }
+        Driver driver = new Driver(plan);
         if (args[0].equals("receive")) {
             driver.receive();
         } else {

@@ -55,7 +55,11 @@ public class Driver {
     }
 
     public static void main(String[] args) throws Exception {
-        Driver driver = new Driver(Support.plan(args[1]));
+        JsonNode plan = Support.plan(args[1]);
+        if (plan.path("quiet").asBoolean()) {
+            System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "warn");
+        }
+        Driver driver = new Driver(plan);
         if (args[0].equals("receive")) {
             driver.receive();
         } else {
