@@ -10,7 +10,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -173,10 +172,6 @@ func (s *stage) toPeer(t *testing.T, p interop.Peer, d interop.Driver) []interop
 	return rows
 }
 
-// fresh opens a connection for each message: phase2 closes its side without
-// saying so beforehand, and a POST that loses that race is not repeated.
-var fresh = as2client.Client{HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}}
-
 // send sends one message and judges what comes back.
 func (s *stage) send(ctx context.Context, p interop.Peer, c interop.Case, r *interop.Receiver, receipts *as2client.ReceiptListener) (verdict, note string) {
 	partner := as2client.Partner{URL: r.URL, From: interop.HubName, To: p.AS2Name, ReceiptSigners: []*x509.Certificate{s.peerKey.Certificate},
@@ -202,7 +197,7 @@ func (s *stage) send(ctx context.Context, p interop.Peer, c interop.Case, r *int
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	answer, err := fresh.Post(ctx, prepared)
+	answer, err := as2client.Client{}.Post(ctx, prepared)
 	if err == nil && answer.Pending {
 		answer, err = receipts.Wait(ctx, prepared)
 	}

@@ -51,11 +51,12 @@ func ThroughputMarkdown(results []Throughput, load string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `%s
 
-Written by `+"`make peerbench`"+`: %s, each after a warm-up of the same kind with a third of
-the messages. The others' receivers open the message, verify it, digest the payload and answer; they store nothing and log
-nothing. firstcopy runs as shipped: it stores message, payload, receipt and the verdict on duplicates in PostgreSQL, which
-flushes to disk, forwards to a folder, and logs a line for each exchange. Sender, receiver and database share the machine's
-cores, so what counts is the CPU time, not the rate.
+Written by `+"`make peerbench`"+`. The load: %s. A third as many messages go before, unmeasured.
+
+The others' receivers open the message, verify it, digest the payload and answer; they store nothing and log nothing.
+firstcopy runs as shipped: it stores message, payload, receipt and the verdict on duplicates in PostgreSQL, which flushes to
+disk, forwards to a folder, and logs a line for each exchange. Sender, receiver and database share the machine's cores, so
+what counts is the CPU time, not the rate.
 
 | receiver | version | accepted | rate /s | CPU of the process, ms each | messages per CPU second | of the database besides, ms each |
 |---|---|--:|--:|--:|--:|--:|

@@ -50,8 +50,8 @@ func TestThroughput(t *testing.T) {
 	if *only != "" {
 		return
 	}
-	what := fmt.Sprintf("%d messages of 10 KiB from `firstcopy send --count`, %d at a time, signed with SHA-256, encrypted with AES-256-CBC,\n"+
-		"RSA-2048, signed synchronous receipts", messages, concurrency)
+	what := fmt.Sprintf("`firstcopy send --count %d --concurrency %d`, 10 KiB each, signed with SHA-256,\n"+
+		"encrypted with AES-256-CBC, RSA-2048, signed synchronous receipts", messages, concurrency)
 	document, err := os.ReadFile(performance)
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
