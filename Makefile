@@ -8,6 +8,8 @@ ROUNDS      ?= 20
 MUTANTS     ?= -mutants
 BENCH       ?= .
 ARGS        ?=
+PEER        ?=
+RECORD      ?=
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # withpg runs a command beside a private PostgreSQL server, one for all
@@ -15,10 +17,10 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 WITHPG := $(GO) run ./internal/pgtest/cmd/withpg
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo check test race fuzz bench crash
+.PHONY: help build demo check test race fuzz bench crash interop peerbench
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/firstcopy
 	$(GO) build -trimpath -o bin/firstcopy ./cmd/firstcopy
@@ -31,6 +33,7 @@ check: ## formatting, vet, staticcheck, direction of imports
 		printf 'not gofmt-ed:\n%s\n' "$$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet -tags failpoint ./...
+	$(GO) vet -tags interop ./internal/interop
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test -count=1 .
 
@@ -54,3 +57,11 @@ bench: ## benchmarks, against a database that flushes to disk (BENCH=regexp)
 
 crash: ## kill gateway and database between every two steps, ROUNDS times over, and programs that are wrong on purpose
 	$(WITHPG) -- $(GO) test -count=1 -timeout 60m -tags failpoint -v ./internal/crashtest -args -rounds $(ROUNDS) $(MUTANTS)
+
+interop: ## live against other AS2 software, which it installs (PEER=name for one, RECORD=1 for new vectors)
+	$(WITHPG) -- $(GO) test -count=1 -timeout 30m -tags interop ./internal/interop -args \
+		$(if $(PEER),-peer $(PEER)) $(if $(RECORD),-record)
+
+peerbench: ## CPU time of other AS2 receivers and ours under one load, into docs/performance.md
+	$(WITHPG) -fsync -- $(GO) test -count=1 -timeout 30m -tags interop ./internal/interop -v -run TestThroughput -args \
+		-measure $(if $(PEER),-peer $(PEER))

@@ -73,12 +73,13 @@ var hashes = map[string]crypto.Hash{
 var plainName = strings.NewReplacer("-", "", "_", "")
 
 // HashByName understands the names digests have in micalg parameters and
-// receipts: sha1, SHA-1, sha2-256, rsa-sha256, "sha-256", SHA256withRSA, md5.
+// receipts: sha1, SHA-1, sha2-256, rsa-sha256, "sha-256", SHA256withRSA, md5;
+// rsassa-pss-sha-256 is phase2's, which takes no other name back.
 // A hash it returns is linked into the program. Whether it is good enough is the
 // caller's policy.
 func HashByName(name string) (crypto.Hash, bool) {
 	s := plainName.Replace(strings.ToLower(unquote(name)))
-	s = strings.TrimPrefix(s, "rsa")
+	s = strings.TrimPrefix(strings.TrimPrefix(s, "rsassapss"), "rsa")
 	s, _, _ = strings.Cut(s, "withrsa")
 	h, found := hashes[s]
 	return h, found

@@ -54,7 +54,7 @@ func TestHashByName(t *testing.T) {
 		crypto.MD5:    {"md5", "MD5", "rsa-md5"},
 		crypto.SHA1:   {"sha1", "sha-1", "SHA-1", "SHA1", "rsa-sha1", "RSA-SHA1", "sha", "SHA1withRSA"},
 		crypto.SHA224: {"sha-224", "sha2-224"},
-		crypto.SHA256: {"sha256", "sha-256", "SHA256", "sha2-256", "sha2_256", "rsa-sha256", `"sha-256"`, " sha_256 ", "SHA256withRSAEncryption"},
+		crypto.SHA256: {"sha256", "sha-256", "SHA256", "sha2-256", "sha2_256", "rsa-sha256", `"sha-256"`, " sha_256 ", "SHA256withRSAEncryption", "rsassa-pss-sha-256"},
 		crypto.SHA384: {"sha384", "SHA-384", "sha2-384"},
 		crypto.SHA512: {"sha512", "SHA-512", "sha2-512"},
 	}

@@ -70,11 +70,12 @@ func (e *Envelope) choose(keys []Key, start []byte) cipher.Block {
 // probe decrypts the start of the content.
 func (e *Envelope) probe(block cipher.Block, start []byte) []byte {
 	if e.suite.gcm {
-		if len(e.iv) != nonceSize {
+		opener, err := newGCMOpener(block, e.iv)
+		if err != nil {
 			return nil
 		}
 		plain := make([]byte, len(start))
-		gcmStream(block, e.iv).XORKeyStream(plain, start)
+		newGCMStream(block, opener.first).XORKeyStream(plain, start)
 		return plain
 	}
 	size := block.BlockSize()

@@ -144,7 +144,8 @@ func sealGCM(dst io.Writer, src io.Reader, s suite, block cipher.Block, recipien
 	params := derTLV(tagSequence, derTLV(tagOctetString, nonce), derInteger(blockSize)) // RFC 5084 §3.2
 	layers := envelopeLayers(oidAuthEnveloped, recipients, derAlgorithm(s.oid, params), 2+blockSize)
 	out := newShell(dst, layers, tagImplicit0, length)
-	stream := gcmStream(block, nonce)
+	first := hash.firstCounter(nonce)
+	stream := newGCMStream(block, first)
 	buf := make([]byte, ghashPiece)
 	for {
 		n, err := readFull(src, buf)
@@ -158,7 +159,7 @@ func sealGCM(dst io.Writer, src io.Reader, s suite, block cipher.Block, recipien
 			return err
 		}
 		if last {
-			tag := hash.tag(block, nonce, nil)
+			tag := hash.tag(block, first, nil)
 			return out.Close(derTLV(tagOctetString, tag[:]))
 		}
 	}

@@ -30,6 +30,7 @@ type Envelope struct {
 	iv         []byte // CBC initialisation vector or GCM nonce
 	tagSize    int    // GCM only
 	ciphertext io.Reader
+	inline     *tailReader // GCM's ciphertext with the tag behind it; nil where the tag has a field of its own
 	cbc        *cbcReader
 	spool      Spool
 	plain      io.Reader
@@ -123,9 +124,15 @@ func (e *Envelope) open(d Decryption) error {
 	if err != nil {
 		return err
 	}
-	right := kind == Enveloped && !e.suite.gcm || kind == AuthEnveloped && e.suite.gcm
-	if !right || e.suite.name == "rc2-cbc" && !d.RC2 {
+	// GCM in an EnvelopedData has its tag behind the ciphertext: Bouncy Castle's S/MIME generator, and so phase2, puts it
+	// there against RFC 5084 §1, as does PKI.js.
+	right := kind == Enveloped || kind == AuthEnveloped && e.suite.gcm
+	if !right || e.suite.name == "" || e.suite.name == "rc2-cbc" && !d.RC2 {
 		return ErrDecrypt
+	}
+	if kind == Enveloped && e.suite.gcm {
+		e.inline = &tailReader{from: e.ciphertext, size: e.tagSize}
+		e.ciphertext = e.inline
 	}
 	start := make([]byte, probeSize)
 	n, err := readFull(e.ciphertext, start)
@@ -225,6 +232,8 @@ func (e *Envelope) readAlgorithm(algorithm element) {
 	s := suiteOf(oid)
 	p := cursor{rest: params}
 	switch {
+	case s.gcm && p.peek() != tagSequence: // PKI.js writes the nonce alone, and a tag of full length
+		e.iv, e.tagSize = p.octetString(), blockSize
 	case s.gcm: // GCMParameters, RFC 5084 §3.2
 		seq := p.enter(tagSequence)
 		e.iv = seq.octetString()
@@ -282,6 +291,12 @@ func (e *Envelope) openGCM(block cipher.Block, newSpool func() (Spool, error)) e
 // the tag.
 func (e *Envelope) readMAC() (data, tag []byte, err error) {
 	s := e.stream
+	if e.inline != nil {
+		if tag = e.inline.tail(); len(tag) != e.tagSize {
+			return nil, nil, errBER
+		}
+		return nil, tag, s.finish()
+	}
 	if err := s.leave(); err != nil { // encryptedContentInfo
 		return nil, nil, err
 	}

@@ -69,7 +69,7 @@ func (g *ghash) write(p []byte) {
 // tag returns the authentication tag of what was written as the ciphertext,
 // with additional data. That comes first in the hash, but last in an
 // AuthEnvelopedData (RFC 5083 §2.1).
-func (g *ghash) tag(block cipher.Block, nonce, data []byte) (tag [blockSize]byte) {
+func (g *ghash) tag(block cipher.Block, first [blockSize]byte, data []byte) (tag [blockSize]byte) {
 	sum := g.sum
 	if len(data) > 0 {
 		before := ghash{aead: g.aead, mask: g.mask, h: g.h}
@@ -79,24 +79,59 @@ func (g *ghash) tag(block cipher.Block, nonce, data []byte) (tag [blockSize]byte
 		sum = sum.add(before.sum.mul(g.h.pow(blocks(g.size))))
 	}
 	sum = sum.add(lengthBlock(len(data), g.size).mul(g.h))
-	counter := firstCounter(nonce)
-	block.Encrypt(tag[:], counter[:])
+	block.Encrypt(tag[:], first[:])
 	sum.add(newFieldElement(tag[:])).put(tag[:])
 	return tag
 }
 
-// firstCounter is J0 of a nonce of 96 bits.
-func firstCounter(nonce []byte) (counter [blockSize]byte) {
-	copy(counter[:nonceSize], nonce)
-	counter[blockSize-1] = 1
+// firstCounter is J0 (SP 800-38D §7.1): a nonce of 96 bits as it is, others by their hash.
+func (g *ghash) firstCounter(nonce []byte) (counter [blockSize]byte) {
+	if len(nonce) == nonceSize {
+		copy(counter[:], nonce)
+		counter[blockSize-1] = 1
+		return counter
+	}
+	var hash fieldElement
+	for rest := nonce; len(rest) > 0; rest = rest[min(len(rest), blockSize):] {
+		var padded [blockSize]byte
+		copy(padded[:], rest)
+		hash = hash.add(newFieldElement(padded[:])).mul(g.h)
+	}
+	hash.add(lengthBlock(0, int64(len(nonce)))).mul(g.h).put(counter[:])
 	return counter
 }
 
-// gcmStream is the key stream of GCM over the content: it starts behind J0.
-func gcmStream(block cipher.Block, nonce []byte) cipher.Stream {
-	counter := firstCounter(nonce)
-	counter[blockSize-1] = 2
-	return cipher.NewCTR(block, counter[:])
+// gcmStream is the key stream of GCM over the content. It starts behind J0, and counts in the last 32 bits alone (SP 800-38D
+// §6.2), where a plain counter mode would carry.
+type gcmStream struct {
+	block   cipher.Block
+	counter [blockSize]byte
+	stream  cipher.Stream
+	left    uint64 // octets until the 32 bits overflow
+}
+
+func newGCMStream(block cipher.Block, first [blockSize]byte) *gcmStream {
+	s := &gcmStream{block: block, counter: first}
+	s.start(binary.BigEndian.Uint32(first[nonceSize:]) + 1)
+	return s
+}
+
+func (s *gcmStream) start(count uint32) {
+	binary.BigEndian.PutUint32(s.counter[nonceSize:], count)
+	s.stream = cipher.NewCTR(s.block, s.counter[:])
+	s.left = (1<<32 - uint64(count)) * blockSize
+}
+
+// XORKeyStream makes a gcmStream a [cipher.Stream].
+func (s *gcmStream) XORKeyStream(dst, src []byte) {
+	for uint64(len(src)) > s.left {
+		n := s.left
+		s.stream.XORKeyStream(dst[:n], src[:n])
+		dst, src = dst[n:], src[n:]
+		s.start(0)
+	}
+	s.stream.XORKeyStream(dst, src)
+	s.left -= uint64(len(src))
 }
 
 func blocks(octets int64) int64 { return (octets + blockSize - 1) / blockSize }

@@ -12,6 +12,12 @@ import (
 // library masks with the digest that signs, which is what RFC 4055 §3.1
 // recommends; some signers leave the mask's digest at its default, SHA-1.
 func (s *signerInfo) verifiesPSS(key *rsa.PublicKey, sum []byte) bool {
+	if len(s.params) == 0 {
+		// The default would be SHA-1 throughout, which is not what signers that leave them out use: pyas2lib signs and
+		// masks with the digest of the content. The digest of the attributes is under the signature either way.
+		opts := &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthAuto}
+		return rsa.VerifyPSS(key, s.digest, sum, s.signature, opts) == nil
+	}
 	params, ok := parsePSS(s.params)
 	if !ok || params.hash != s.digest {
 		return false
@@ -30,13 +36,9 @@ type pssParams struct {
 }
 
 // parsePSS reads RSASSA-PSS-params (RFC 4055 §3.1); every field defaults, to
-// SHA-1 and a salt of 20 octets. Left out altogether, they are not to be
-// guessed in a signature (§3.1), but RFC 8017 gives them the same defaults.
+// SHA-1 and a salt of 20 octets.
 func parsePSS(params []byte) (p pssParams, ok bool) {
 	p = pssParams{crypto.SHA1, crypto.SHA1, 20}
-	if len(params) == 0 {
-		return p, true
-	}
 	top := cursor{rest: params}
 	seq := top.enter(tagSequence)
 	if seq.peek() == tagContext0 { // hashAlgorithm

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 )
 
@@ -40,16 +41,8 @@ func NewHTTP(connections int) *http.Client {
 // exchange alone: no connection, a deadline, an answer that breaks off. Whatever
 // a complete answer says is in the Answer.
 func (c Client) Post(ctx context.Context, p Prepared) (Answer, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader(p.Body))
-	if err != nil {
-		return Answer{}, fmt.Errorf("posting the message: %w", err)
-	}
-	for _, f := range p.Header {
-		request.Header[f.Name] = []string{f.Value} // not Set, which would write "As2-From" and "Message-Id"
-	}
-	request.Header.Set("User-Agent", "firstcopy")
 	start := time.Now()
-	response, err := c.client().Do(request)
+	response, err := c.send(ctx, p)
 	if err != nil {
 		return Answer{}, fmt.Errorf("posting the message: %w", err)
 	}
@@ -65,6 +58,31 @@ func (c Client) Post(ctx context.Context, p Prepared) (Answer, error) {
 	a := p.judge(response.StatusCode, response.Header, body)
 	a.Duration = took
 	return a, nil
+}
+
+// send sends again if an idle connection broke before an answer: phase2 and
+// OpenAS2 close theirs without saying so in the answer before. That is no second
+// message: a repeat under the same Message-ID is one (RFC 4130 §5.5).
+func (c Client) send(ctx context.Context, p Prepared) (*http.Response, error) {
+	client := c.client()
+	for {
+		idle := false
+		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GotConn: func(i httptrace.GotConnInfo) { idle = i.Reused },
+		})
+		request, err := http.NewRequestWithContext(traced, http.MethodPost, p.URL, bytes.NewReader(p.Body))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range p.Header {
+			request.Header[f.Name] = []string{f.Value} // not Set, which would write "As2-From" and "Message-Id"
+		}
+		request.Header.Set("User-Agent", "firstcopy")
+		response, err := client.Do(request)
+		if err == nil || !idle || ctx.Err() != nil {
+			return response, err
+		}
+	}
 }
 
 func (c Client) client() *http.Client {
