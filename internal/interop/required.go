@@ -14,17 +14,20 @@ var required = []requirement{
 	{peer: "pyas2lib", direction: ToHub, cases: "plain.*"},
 	{peer: "pyas2lib", direction: ToHub, cases: "aes*", except: []string{"*oaep*"}},
 	{peer: "pyas2lib", direction: ToHub, cases: "sha*", except: []string{"*gcm*", "*+compressed*"}},
+	{peer: "pyas2lib", direction: ToHub, cases: "compressed*"},
 	{peer: "pyas2lib", direction: ToPeer, cases: "sha*", except: []string{"*gcm*"}},
 
 	{peer: "phase2", direction: ToHub, cases: "plain.*"},
 	{peer: "phase2", direction: ToHub, cases: "aes*", except: []string{"*oaep*"}},
-	{peer: "phase2", direction: ToHub, cases: "sha*", except: []string{"*+compressed*"}},
+	{peer: "phase2", direction: ToHub, cases: "sha*"},
+	{peer: "phase2", direction: ToHub, cases: "compressed+sha*"},
 	{peer: "phase2", direction: ToPeer, cases: "aes*", except: []string{"*gcm*"}},
 	{peer: "phase2", direction: ToPeer, cases: "sha*", except: []string{"*gcm*"}},
 
 	{peer: "openas2", direction: ToHub, cases: "plain.*"},
 	{peer: "openas2", direction: ToHub, cases: "aes*", except: []string{"*oaep*"}},
-	{peer: "openas2", direction: ToHub, cases: "sha*", except: []string{"*gcm*", "*pss*", "*+compressed*"}},
+	{peer: "openas2", direction: ToHub, cases: "sha*", except: []string{"*gcm*", "*pss*"}},
+	{peer: "openas2", direction: ToHub, cases: "compressed+*"},
 	{peer: "openas2", direction: ToPeer, cases: "plain.*"},
 	{peer: "openas2", direction: ToPeer, cases: "aes*", except: []string{"*gcm*"}},
 	{peer: "openas2", direction: ToPeer, cases: "sha*", except: []string{"*gcm*"}},
@@ -51,10 +54,11 @@ var remarks = map[string][]string{
 		"It writes GCM as EnvelopedData with the tag behind the ciphertext, which firstcopy reads, and does not read the " +
 			"AuthEnvelopedData of RFC 5083: such a message passes for a payload, with a digest of the wrong octets.",
 		"Whether a digest covers the MIME header, it decides by the partnership, not by the message: plain messages get a wrong one " +
-			"where signed ones are agreed.",
+			"where signed ones are agreed. Of a message that is compressed and not signed it has a digest that agrees with none of RFC 5402 §4's.",
 		"With PSS it asks for the digest \"rsassa-pss-sha-256\" and takes no other name for it.",
 	},
 	"openas2": {
+		"Of a message that is compressed alone it has another digest than that of RFC 5402 §4.3, and sends it again for ever.",
 		"Newer releases were not to be had: Maven Central ends with this one.",
 		"It does not know AuthEnvelopedData: a GCM message passes for a payload, with a digest of the wrong octets.",
 	},
