@@ -5,6 +5,7 @@ GO          ?= go
 PKG         ?= ./...
 FUZZTIME    ?= 30s
 ROUNDS      ?= 20
+MUTANTS     ?= -mutants
 BENCH       ?= .
 ARGS        ?=
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -51,5 +52,5 @@ fuzz: ## every fuzz target for FUZZTIME each
 bench: ## benchmarks, against a database that flushes to disk (BENCH=regexp)
 	$(WITHPG) -fsync -- $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
-crash: ## kill the process between every two steps of ingest, ROUNDS times over
-	$(WITHPG) -- $(GO) test -count=1 -timeout 60m -tags failpoint ./internal/crashtest -args -rounds $(ROUNDS)
+crash: ## kill gateway and database between every two steps, ROUNDS times over, and programs that are wrong on purpose
+	$(WITHPG) -- $(GO) test -count=1 -timeout 60m -tags failpoint -v ./internal/crashtest -args -rounds $(ROUNDS) $(MUTANTS)

@@ -240,7 +240,7 @@ func TestNothingPrintsSecrets(t *testing.T) {
 	prime := rsaKey().Primes[0].String()
 	for _, text := range []string{
 		logged.String(), string(encoded),
-		fmt.Sprintf("%v", config), fmt.Sprintf("%+v", config), fmt.Sprintf("%#v", config), fmt.Sprintf("%s", config.Database.URL),
+		fmt.Sprintf("%v", config), fmt.Sprintf("%+v", config), fmt.Sprintf("%#v", config), fmt.Sprintf("%q", config.Database.URL),
 	} {
 		if strings.Contains(text, "hunter2") || strings.Contains(text, prime) || strings.Contains(text, prime[:40]) {
 			t.Errorf("a secret in %s", text)

@@ -44,7 +44,10 @@ func (l *loader) stations(all []Station) {
 
 // key reads one key pair; false if it is not usable.
 func (l *loader) key(path string, k *StationKey) bool {
-	k.CertificateFile, k.KeyFile = l.resolve(k.CertificateFile), l.resolve(k.KeyFile)
+	k.CertificateFile, k.KeyFile, k.PasswordFile = l.resolve(k.CertificateFile), l.resolve(k.KeyFile), l.resolve(k.PasswordFile)
+	if k.PasswordFile != "" || isPKCS12(k.KeyFile) {
+		return l.bundle(path, k)
+	}
 	certificate, err := readCertificate(k.CertificateFile)
 	if err != nil {
 		l.doc.Report(path+".certificate_file", err)
@@ -56,6 +59,11 @@ func (l *loader) key(path string, k *StationKey) bool {
 	if err != nil || errKey != nil {
 		return false
 	}
+	return l.pair(path, k, certificate, private)
+}
+
+// pair takes over a key with its certificate.
+func (l *loader) pair(path string, k *StationKey, certificate *x509.Certificate, private crypto.Signer) bool {
 	k.Certificate, k.Private = certificate, private
 	if !private.Public().(interface{ Equal(crypto.PublicKey) bool }).Equal(certificate.PublicKey) {
 		l.doc.Reportf(path+".key_file", "is not the key of the certificate %s", k.CertificateFile)
@@ -124,6 +132,11 @@ func readKey(path string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	return usable(path, parsed)
+}
+
+// usable tells whether a key is one that the gateway can work with.
+func usable(path string, parsed any) (crypto.Signer, error) {
 	switch key := parsed.(type) {
 	case *rsa.PrivateKey:
 		if bits := key.N.BitLen(); bits < 2048 {
@@ -147,7 +160,7 @@ func parseKey(data []byte) (any, error) {
 		return x509.ParseECPrivateKey(der)
 	}
 	if bytes.Contains(data, []byte("ENCRYPTED")) {
-		return nil, errors.New("an encrypted key, which is not supported: a password beside it would add nothing; protect the file")
+		return nil, errors.New("an encrypted key, which is not supported in PEM: protect the file instead, or use PKCS #12 with a password_file")
 	}
 	return nil, errors.New("no private key in PEM in it")
 }

@@ -27,8 +27,9 @@ type Station struct {
 
 // StationKey is a key pair with its certificate. It prints without the key.
 type StationKey struct {
-	CertificateFile string         `yaml:"certificate_file"` // PEM or DER
-	KeyFile         string         `yaml:"key_file"`         // PEM: PKCS #8, PKCS #1 or SEC 1, not encrypted
+	CertificateFile string         `yaml:"certificate_file"` // PEM or DER; none beside PKCS #12, which has it
+	KeyFile         string         `yaml:"key_file"`         // PEM: PKCS #8, PKCS #1 or SEC 1, not encrypted; or PKCS #12
+	PasswordFile    string         `yaml:"password_file"`    // of a PKCS #12 key file
 	Use             []KeyUse       `yaml:"use"`              // default: both; an elliptic curve key can only sign
 	From            strict.Instant `yaml:"from"`             // not given: the certificate's own beginning
 	Until           strict.Instant `yaml:"until"`            // a date is the last day; not given: for as long as it is configured

@@ -87,6 +87,16 @@ func scanKey(row pgx.CollectableRow) (Key, error) {
 	return k, err
 }
 
+// endOfTime stands for Postgres' infinity, which time.Time lacks.
+var endOfTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+func finite(t pgtype.Timestamptz) time.Time {
+	if t.InfinityModifier == pgtype.Infinity {
+		return endOfTime
+	}
+	return t.Time
+}
+
 // Line is one line of a reference's account.
 type Line struct {
 	At       time.Time       `json:"at"`
@@ -96,6 +106,7 @@ type Line struct {
 	Document uuid.UUID       `json:"document_id"`
 	Raw      []byte          `json:"raw_hash"`
 	Content  []byte          `json:"content_hash"`
+	Late     bool            `json:"late"` // a duplicate that came after the window
 	Node     string          `json:"node"`
 	Detail   json.RawMessage `json:"detail"`
 }
@@ -106,7 +117,7 @@ WITH own AS (SELECT * FROM ledger_event WHERE key_id = $1),
 whole AS (SELECT * FROM ledger_event WHERE key_id IS NULL AND delivery_id IN (SELECT delivery_id FROM own)
 	AND kind IN ('receipt_delivered', 'receipt_failed'))
 SELECT at, kind, coalesce(epoch, 0), coalesce(delivery_id, '00000000-0000-0000-0000-000000000000'),
-       coalesce(document_id, '00000000-0000-0000-0000-000000000000'), raw_hash, content_hash, node, detail
+       coalesce(document_id, '00000000-0000-0000-0000-000000000000'), raw_hash, content_hash, late, node, detail
 FROM (SELECT * FROM own UNION ALL SELECT * FROM whole) e ORDER BY at, event_id`
 
 // Account reads what happened to a reference, in order.
@@ -117,7 +128,7 @@ func Account(ctx context.Context, pool *pgxpool.Pool, key uuid.UUID) ([]Line, er
 	}
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Line, error) {
 		var l Line
-		err := row.Scan(&l.At, &l.Kind, &l.Epoch, (*[16]byte)(&l.Delivery), (*[16]byte)(&l.Document), &l.Raw, &l.Content, &l.Node, &l.Detail)
+		err := row.Scan(&l.At, &l.Kind, &l.Epoch, (*[16]byte)(&l.Delivery), (*[16]byte)(&l.Document), &l.Raw, &l.Content, &l.Late, &l.Node, &l.Detail)
 		return l, err
 	})
 	if err != nil {

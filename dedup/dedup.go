@@ -52,13 +52,11 @@ type Entry struct {
 
 // Decision is the ledger's answer for one entry.
 type Decision struct {
-	Verdict   Verdict
-	Late      bool      // a duplicate that came after the window
-	Key       uuid.UUID // the reference's row, through all its epochs
-	Epoch     int       // 1, or more after the counter wrapped
-	Document  uuid.UUID // the document that holds this content: the entry's own unless it is a duplicate
-	FirstSeen time.Time // when the current epoch began
-	Expires   time.Time // when its window ends; far in the future if never
+	Verdict  Verdict
+	Late     bool      // a duplicate that came after the window
+	Key      uuid.UUID // the reference's row, through all its epochs
+	Epoch    int       // 1, or more after the counter wrapped
+	Document uuid.UUID // the document that holds this content: the entry's own unless it is a duplicate
 }
 
 // Fresh reports whether the decision's document is this very copy, so that its octets must be stored.

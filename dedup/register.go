@@ -3,8 +3,10 @@ package dedup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,9 +33,8 @@ type Registration struct {
 }
 
 // The logic is the database function's, see migrations/0002_ledger.sql: as one statement it would take longer to start
-// than to run, and as several it would take a round trip each. OFFSET 0 keeps the call from being repeated a column.
-const registerSQL = `SELECT (d).verdict, (d).late, (d).key_id, (d).epoch, (d).document_id, (d).first_seen_at, (d).expires_at
-FROM (SELECT ledger_register($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) AS d OFFSET 0) r`
+// than to run, and as several it would take a round trip each.
+const registerSQL = `SELECT ledger_register($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
 
 // querier is what a registration needs of a transaction.
 type querier interface {
@@ -77,11 +78,26 @@ func (r *Registration) arguments(i int) []any {
 		[16]byte(newID()), interval(e.Window)}
 }
 
-func (d *Decision) scan(row pgx.Row) error {
-	var expires pgtype.Timestamptz
-	err := row.Scan(&d.Verdict, &d.Late, (*[16]byte)(&d.Key), &d.Epoch, (*[16]byte)(&d.Document), &d.FirstSeen, &expires)
-	d.Expires = finite(expires)
-	return err
+func (d *Decision) scan(row pgx.Row) error { return row.Scan((*composite)(d)) }
+
+// composite reads a ledger_decision, which comes as text: (first,f,<key>,1,<document>).
+type composite Decision
+
+// Scan makes a composite a [database/sql.Scanner].
+func (c *composite) Scan(value any) error {
+	text, _ := value.(string)
+	fields := strings.Split(strings.Trim(text, "()"), ",")
+	if len(fields) != 5 {
+		return fmt.Errorf("the ledger's decision %q has %d fields", text, len(fields))
+	}
+	var err, errs error
+	c.Verdict, c.Late = Verdict(fields[0]), fields[1] == "t"
+	c.Key, err = uuid.Parse(fields[2])
+	errs = errors.Join(errs, err)
+	c.Epoch, err = strconv.Atoi(fields[3])
+	errs = errors.Join(errs, err)
+	c.Document, err = uuid.Parse(fields[4])
+	return errors.Join(errs, err)
 }
 
 func (r *Registration) lockOrder() []int {
@@ -117,16 +133,6 @@ func typesOf(r *interchange.Reference) []string {
 // interval is a window for Postgres; NULL is no end.
 func interval(window time.Duration) pgtype.Interval {
 	return pgtype.Interval{Microseconds: window.Microseconds(), Valid: window != Forever}
-}
-
-// endOfTime stands for Postgres' infinity, which time.Time lacks.
-var endOfTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-
-func finite(t pgtype.Timestamptz) time.Time {
-	if t.InfinityModifier == pgtype.Infinity {
-		return endOfTime
-	}
-	return t.Time
 }
 
 // newID makes a time-ordered identifier (UUIDv7, RFC 9562), so that index insertions stay local.

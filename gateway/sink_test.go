@@ -237,3 +237,31 @@ func TestUnusableSecret(t *testing.T) {
 		t.Errorf("%d posts without a signature", n)
 	}
 }
+
+// What an attempt that died has left in the folder goes with the attempt that succeeds.
+func TestFolderIsSwept(t *testing.T) {
+	t.Parallel()
+	hub := as2test.Start(t, as2test.Options{})
+	acme := hub.Agree("acme", nil)
+	dir := filepath.Join(hub.Inbox, "acme")
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	processed(t, as2test.Post(t, as2test.Prepare(t, acme, as2test.Invoice("INV1", "1"), as2client.Options{FileName: "a.edi"})))
+	as2test.Eventually(t, "a failed attempt", func() bool { return hub.Count(`SELECT count(*) FROM document WHERE attempts > 0`) == 1 })
+	id := hub.Strings(`SELECT document_id::text FROM document`)[0]
+	staging := t.TempDir()
+	for _, name := range []string{"." + id + "_a.edi.123", "." + id + "_a.edi.json.456", ".other"} {
+		if err := os.WriteFile(filepath.Join(staging, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(staging, dir); err != nil { // all at once: the next attempt may come at any moment
+		t.Fatal(err)
+	}
+	state(t, hub, forward.Done)
+	got := listing(t, dir)
+	if len(got) != 3 || got[".other"] == "" || got[id+"_a.edi"] == "" || got[id+"_a.edi.json"] == "" {
+		t.Errorf("the folder holds %v", got)
+	}
+}

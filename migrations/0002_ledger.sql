@@ -58,6 +58,7 @@ CREATE TABLE ledger_event (
     document_id  uuid,                 -- the document concerned: a repeat names the first copy's
     raw_hash     bytea,
     content_hash bytea,
+    late         boolean     NOT NULL DEFAULT false, -- a duplicate that came after the window
     node         text        NOT NULL,
     detail       jsonb       NOT NULL DEFAULT '{}'
 ) PARTITION BY RANGE (at);
@@ -108,10 +109,9 @@ REVOKE UPDATE, DELETE, TRUNCATE ON ledger_event FROM PUBLIC;
 -- A duplicate takes no row lock and writes nothing but its event, so a storm of them does not queue up. Where a race is
 -- lost, somebody else has committed, and the loop's next statement, at READ COMMITTED, sees the winner's row.
 --
--- It returns a named type, not OUT parameters: those are looked up in the catalogue at every call.
-CREATE TYPE ledger_decision AS (
-    verdict text, late boolean, key_id uuid, epoch integer, document_id uuid, first_seen_at timestamptz, expires_at timestamptz
-);
+-- It runs for every message, so its two common paths take two statements each. It returns a named type, not OUT parameters,
+-- which are looked up in the catalogue at every call.
+CREATE TYPE ledger_decision AS (verdict text, late boolean, key_id uuid, epoch integer, document_id uuid);
 
 CREATE FUNCTION ledger_register(
     p_partner bigint, p_delivery uuid, p_node text, p_drift text, p_content_version smallint, p_detail jsonb,
@@ -119,42 +119,59 @@ CREATE FUNCTION ledger_register(
     p_types text[], p_test boolean, p_raw bytea, p_content bytea, p_key uuid, p_document uuid, p_event uuid, p_window interval
 ) RETURNS ledger_decision LANGUAGE plpgsql AS $$
 DECLARE
-    k     dedup_key%ROWTYPE;
-    d     ledger_decision;
-    known uuid;
-    ends  timestamptz := coalesce(now() + p_window, 'infinity');
+    k          dedup_key%ROWTYPE;
+    known      uuid;
+    v_verdict  text;
+    v_late     boolean := false;
+    v_key      uuid := p_key;
+    v_epoch    integer := 1;
+    v_document uuid := p_document;
 BEGIN
     LOOP
         INSERT INTO dedup_key (control_reference, partner_id, standard, sender, sender_qualifier, recipient,
             recipient_qualifier, message_types, test, key_id, epoch, raw_hash, content_hash, content_version, document_id,
             first_seen_at, expires_at)
         VALUES (p_control, p_partner, p_standard, p_sender, p_sender_qualifier, p_recipient, p_recipient_qualifier, p_types,
-            p_test, p_key, 1, p_raw, p_content, p_content_version, p_document, now(), ends)
+            p_test, p_key, 1, p_raw, p_content, p_content_version, p_document, now(), coalesce(now() + p_window, 'infinity'))
         ON CONFLICT ON CONSTRAINT dedup_key_pkey DO NOTHING;
         IF FOUND THEN
-            d := ('first', false, p_key, 1, p_document, now(), ends);
+            v_verdict := 'first';
             EXIT;
         END IF;
 
+        -- The content of the current epoch again, by far the commonest repetition.
+        INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash,
+            late, node, detail)
+        SELECT p_event, p_partner, 'duplicate', x.key_id, x.epoch, p_delivery, x.document_id, p_raw, p_content,
+            x.expires_at <= now(), p_node, p_detail
+        FROM dedup_key x
+        WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+          AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+          AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+          AND (x.raw_hash = p_raw OR x.content_hash = p_content)
+        RETURNING late, key_id, epoch, document_id INTO v_late, v_key, v_epoch, v_document;
+        IF FOUND THEN
+            RETURN ('duplicate'::text, v_late, v_key, v_epoch, v_document);
+        END IF;
+
+        v_late := false; v_key := p_key; v_epoch := 1; v_document := p_document; -- RETURNING nothing has cleared them
         SELECT * INTO k FROM dedup_key x
         WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
           AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
           AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test;
         CONTINUE WHEN NOT FOUND; -- purged in between
 
-        known := k.document_id;
-        IF k.raw_hash <> p_raw AND k.content_hash <> p_content THEN
-            SELECT v.document_id INTO known FROM dedup_version v
-            WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;
-        END IF;
-        IF known IS NOT NULL THEN
-            d := ('duplicate', k.expires_at <= now(), k.key_id, k.epoch, known, k.first_seen_at, k.expires_at);
+        SELECT v.document_id INTO known FROM dedup_version v
+        WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;
+        IF FOUND THEN
+            v_verdict := 'duplicate'; v_late := k.expires_at <= now(); v_key := k.key_id; v_epoch := k.epoch; v_document := known;
             EXIT;
         END IF;
 
         IF k.expires_at <= now() THEN
             UPDATE dedup_key x SET epoch = k.epoch + 1, raw_hash = p_raw, content_hash = p_content,
-                content_version = p_content_version, document_id = p_document, first_seen_at = now(), expires_at = ends
+                content_version = p_content_version, document_id = p_document, first_seen_at = now(),
+                expires_at = coalesce(now() + p_window, 'infinity')
             WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
               AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
               AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
@@ -163,7 +180,7 @@ BEGIN
             INSERT INTO dedup_version (key_id, content_hash, raw_hash, content_version, epoch, state, document_id, seen_at)
             VALUES (k.key_id, k.content_hash, k.raw_hash, k.content_version, k.epoch, 'accepted', k.document_id, k.first_seen_at)
             ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
-            d := ('reuse', false, k.key_id, k.epoch + 1, p_document, now(), ends);
+            v_verdict := 'reuse'; v_key := k.key_id; v_epoch := k.epoch + 1;
             EXIT;
         END IF;
 
@@ -171,12 +188,11 @@ BEGIN
         VALUES (k.key_id, p_content, p_raw, p_content_version, k.epoch, p_drift, p_document, now())
         ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
         CONTINUE WHEN NOT FOUND; -- another copy of the same drift has just been recorded
-        d := ('drift', false, k.key_id, k.epoch, p_document, k.first_seen_at, k.expires_at);
+        v_verdict := 'drift'; v_key := k.key_id; v_epoch := k.epoch;
         EXIT;
     END LOOP;
 
-    INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash, node, detail)
-    VALUES (p_event, p_partner, d.verdict, d.key_id, d.epoch, p_delivery, d.document_id, p_raw, p_content, p_node,
-        CASE WHEN d.late THEN p_detail || '{"late": true}' ELSE p_detail END);
-    RETURN d;
+    INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash, late, node, detail)
+    VALUES (p_event, p_partner, v_verdict, v_key, v_epoch, p_delivery, v_document, p_raw, p_content, v_late, p_node, p_detail);
+    RETURN (v_verdict, v_late, v_key, v_epoch, v_document);
 END $$;

@@ -121,6 +121,7 @@ func (s *sequence) apply(ctx context.Context, conn *pgx.Conn, st State) error {
 			// One version at a time: an enum value added by one is used by a
 			// later one, which Postgres allows only after a commit. For that
 			// reason River deprecates running them all in one transaction.
+			//lint:ignore SA1019 deprecated for several steps in one transaction; this is one
 			_, err := s.migrator.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{MaxSteps: 1})
 			return err
 		})

@@ -11,13 +11,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
+
+	"firstcopy/as2/smime"
 )
 
 // maxCertificateFile bounds what is read: a certificate is a few kilobytes.
 const maxCertificateFile = 64 << 10
 
-// readCertificate reads a file with one certificate, PEM or DER.
+// readCertificate reads the partner's certificate from a file: PEM, DER, or a PKCS #7 bundle (.p7b) of either form, which
+// may hold the chain as well.
 func readCertificate(path string) (*x509.Certificate, error) {
 	data, err := readSmall(path)
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
@@ -26,17 +30,44 @@ func readCertificate(path string) (*x509.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	der := data
+	der, bundled := data, false
 	if bytes.Contains(data, []byte("-----BEGIN")) {
-		if der, err = onlyCertificate(data); err != nil {
+		if der, bundled, err = onlyCertificate(data); err != nil {
 			return nil, err
 		}
 	}
+	if bundled || bytes.Contains(der[:min(len(der), 32)], signedData) {
+		return fromBundle(der)
+	}
 	c, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("not a readable certificate: %w%s", err, hint(data))
+		return nil, fmt.Errorf("not a readable certificate: %w", err)
 	}
 	return c, nil
+}
+
+// signedData is the OID 1.2.840.113549.1.7.2, near the start of every bundle.
+var signedData = []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02}
+
+// fromBundle takes the certificate that issued none of the others: the partner's own, not its chain.
+func fromBundle(der []byte) (*x509.Certificate, error) {
+	all, err := smime.Bundle(der)
+	if err != nil {
+		return nil, err
+	}
+	var leaves []*x509.Certificate
+	for _, c := range all {
+		issuer := slices.ContainsFunc(all, func(other *x509.Certificate) bool {
+			return !other.Equal(c) && bytes.Equal(other.RawIssuer, c.RawSubject)
+		})
+		if !issuer {
+			leaves = append(leaves, c)
+		}
+	}
+	if len(leaves) != 1 {
+		return nil, fmt.Errorf("a bundle of %d certificates, %d of which issued no other: which one is the partner's cannot be told; put it into a file of its own", len(all), len(leaves))
+	}
+	return leaves[0], nil
 }
 
 // readSmall reads a regular file only: a pipe or a device could block for ever
@@ -64,8 +95,8 @@ func readSmall(path string) ([]byte, error) {
 	return data, nil
 }
 
-// onlyCertificate takes the one certificate of a PEM file.
-func onlyCertificate(data []byte) ([]byte, error) {
+// onlyCertificate takes the one certificate, or bundle, of a PEM file.
+func onlyCertificate(data []byte) (der []byte, bundled bool, err error) {
 	var found [][]byte
 	for rest := data; ; {
 		var block *pem.Block
@@ -74,29 +105,20 @@ func onlyCertificate(data []byte) ([]byte, error) {
 		}
 		switch {
 		case strings.HasSuffix(block.Type, "PRIVATE KEY"):
-			return nil, errors.New("holds a private key: agreements take the partner's certificate alone")
+			return nil, false, errors.New("holds a private key: agreements take the partner's certificate alone")
 		case block.Type == "PKCS7" || block.Type == "CMS":
-			return nil, errors.New("a PKCS #7 bundle: extract the partner's certificate with openssl pkcs7 -print_certs")
+			return block.Bytes, true, nil
 		case block.Type == "CERTIFICATE" || block.Type == "X509 CERTIFICATE" || block.Type == "TRUSTED CERTIFICATE":
 			found = append(found, block.Bytes)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return nil, errors.New("no certificate in it")
+		return nil, false, errors.New("no certificate in it")
 	case 1:
-		return found[0], nil
+		return found[0], false, nil
 	}
-	return nil, fmt.Errorf("holds %d certificates: one is pinned at a time, without its chain", len(found))
-}
-
-// hint guesses what a file is that is not a certificate.
-func hint(data []byte) string {
-	// OID 1.2.840.113549.1.7.2 (signedData) near the start: a .p7b bundle.
-	if bytes.Contains(data[:min(len(data), 32)], []byte{0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02}) {
-		return "; it looks like a PKCS #7 bundle: extract the certificate with openssl pkcs7 -inform DER -print_certs"
-	}
-	return ""
+	return nil, false, fmt.Errorf("holds %d certificates: one is pinned at a time, without its chain", len(found))
 }
 
 // checkKey tells whether the gateway can use a certificate's key, and warns of

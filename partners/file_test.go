@@ -134,7 +134,7 @@ func TestParseFileErrors(t *testing.T) {
 		{"two certificates", replace("acme-2026.pem", "two.pem"), "holds 2 certificates"},
 		{"private key", replace("acme-2026.pem", "key.pem"), "holds a private key"},
 		{"pem bundle", replace("acme-2026.pem", "bundle.pem"), "PKCS #7 bundle"},
-		{"der bundle", replace("acme-2026.pem", "bundle.p7b"), "looks like a PKCS #7 bundle"},
+		{"der bundle", replace("acme-2026.pem", "bundle.p7b"), "not a PKCS #7 bundle of certificates"},
 		{"no pem block", replace("acme-2026.pem", "note.pem"), "no certificate in it"},
 		{"text", replace("acme-2026.pem", "text.pem"), "not a readable certificate"},
 		{"large", replace("acme-2026.pem", "large.pem"), "larger than"},

@@ -78,6 +78,7 @@ func wrapAll(key []byte, to []*x509.Certificate) ([]byte, error) {
 		if !usableRSA(public) {
 			return nil, fmt.Errorf("smime: cannot encrypt to the key of %q: it has %d bits", cert.Subject, public.N.BitLen())
 		}
+		//lint:ignore SA1019 what every AS2 product reads; OAEP is not in RFC 4130
 		encrypted, err := rsa.EncryptPKCS1v15(rand.Reader, public, key)
 		if err != nil {
 			return nil, fmt.Errorf("smime: encrypting to %q: %w", cert.Subject, err)

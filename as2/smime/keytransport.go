@@ -20,6 +20,7 @@ func (r recipient) unwrap(k Key, size int) ([]byte, bool) {
 	var opts crypto.DecrypterOpts
 	switch r.algorithm {
 	case oidRSA:
+		//lint:ignore SA1019 RFC 4130 partners encrypt keys with PKCS #1 v1.5; reading it has the random-key defence
 		opts = &rsa.PKCS1v15DecryptOptions{SessionKeyLen: size}
 	case oidOAEP:
 		oaep, ok := parseOAEP(r.params)

@@ -44,6 +44,7 @@ type lineOutput struct {
 	Delivery uuid.UUID       `json:"delivery_id,omitzero"`
 	Document uuid.UUID       `json:"document_id,omitzero"`
 	Raw      hash            `json:"raw_sha256,omitempty"`
+	Late     bool            `json:"late,omitempty"` // a duplicate after the window
 	Node     string          `json:"node"`
 	Signer   string          `json:"signer_sha256,omitempty"`
 	Answer   *answerOutput   `json:"receipt,omitempty"`
@@ -69,7 +70,6 @@ type eventDetail struct {
 	Disposition string `json:"disposition"`
 	MIC         string `json:"mic"`
 	Signer      string `json:"signer"`
-	Late        bool   `json:"late"`
 	Sink        string `json:"sink"`
 	Attempt     int    `json:"attempt"`
 	Error       string `json:"error"`
@@ -208,7 +208,7 @@ func (o *accountOutput) document(id uuid.UUID) *documentOutput {
 }
 
 func lineOf(l dedup.Line) (lineOutput, error) {
-	out := lineOutput{At: l.At.UTC(), Event: l.Kind, Epoch: l.Epoch, Delivery: l.Delivery, Document: l.Document, Raw: l.Raw, Node: l.Node, Detail: l.Detail}
+	out := lineOutput{At: l.At.UTC(), Event: l.Kind, Epoch: l.Epoch, Delivery: l.Delivery, Document: l.Document, Raw: l.Raw, Late: l.Late, Node: l.Node, Detail: l.Detail}
 	if err := json.Unmarshal(l.Detail, &out.detail); err != nil {
 		return out, fmt.Errorf("reading the account: %w", err)
 	}

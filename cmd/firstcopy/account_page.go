@@ -209,7 +209,7 @@ func (o *accountOutput) explainVerdict(l *lineOutput) string {
 	} else if doc != nil {
 		s += ", in other octets"
 	}
-	if l.detail.Late {
+	if l.Late {
 		s += ", after the window"
 	}
 	return s + ": not forwarded again"

@@ -24,7 +24,7 @@ func (d dirSink) Deliver(ctx context.Context, s Shipment) (string, error) {
 	name := fileName(&s.Document)
 	target := filepath.Join(d.path, name)
 	if info, err := os.Stat(target); err == nil && info.Size() == s.Size {
-		return "dir:" + target, nil
+		return "dir:" + target, d.settle(name, s.Attempt) // it may have been renamed, and its name not yet be on disk
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -40,7 +40,33 @@ func (d dirSink) Deliver(ctx context.Context, s Shipment) (string, error) {
 		return "", err
 	}
 	failpoint.Hit("dir.renamed")
-	return "dir:" + target, syncDir(d.path)
+	return "dir:" + target, d.settle(name, s.Attempt)
+}
+
+// settle makes the names durable, and removes what earlier attempts that died have left of the file.
+func (d dirSink) settle(name string, attempt int) error {
+	if attempt > 1 {
+		if err := d.sweep("." + name + "."); err != nil {
+			return err
+		}
+	}
+	return syncDir(d.path)
+}
+
+func (d dirSink) sweep(prefix string) error {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.path, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // put writes a file under a temporary name and renames it. A size that is known must be reached.

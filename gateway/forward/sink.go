@@ -17,6 +17,7 @@ type Shipment struct {
 	Channel string                          // how it arrived
 	Open    func(context.Context) io.Reader // may be opened several times
 	Node    string
+	Attempt int // from 1
 	At      time.Time
 }
 

@@ -53,7 +53,7 @@ func (w *documentWorker) Work(ctx context.Context, job *river.Job[documentArgs])
 	defer o.share.give(d.PartnerID)
 	failpoint.Hit("forward.loaded")
 	start := time.Now()
-	partner, where, err := o.deliver(ctx, d)
+	partner, where, err := o.deliver(ctx, d, job.Attempt)
 	if err != nil {
 		return o.failed(ctx, d, partner, job.Attempt >= job.MaxAttempts, err)
 	}
@@ -68,7 +68,7 @@ func (w *documentWorker) Work(ctx context.Context, job *river.Job[documentArgs])
 	return nil
 }
 
-func (o *Outbox) deliver(ctx context.Context, d Document) (partner, where string, err error) {
+func (o *Outbox) deliver(ctx context.Context, d Document, attempt int) (partner, where string, err error) {
 	agreement, ok := o.partners.ByID(d.PartnerID)
 	if !ok {
 		return "", "", fmt.Errorf("the partner has no live agreement, so no sink is known (apply one again, then: firstcopy document resend %s)", d.ID)
@@ -81,7 +81,7 @@ func (o *Outbox) deliver(ctx context.Context, d Document) (partner, where string
 	if err != nil {
 		return agreement.Name, "", err
 	}
-	where, err = s.Deliver(ctx, Shipment{Document: d, Partner: agreement.Name, Channel: channel, Node: o.node, At: time.Now(),
+	where, err = s.Deliver(ctx, Shipment{Document: d, Partner: agreement.Name, Channel: channel, Node: o.node, Attempt: attempt, At: time.Now(),
 		Open: func(ctx context.Context) io.Reader { return Octets(ctx, o.pool, d.ID) }})
 	return agreement.Name, where, err
 }
