@@ -267,6 +267,7 @@ func TestFault16SignatureAlgorithms(t *testing.T) {
 		"its other spelling":          {cmstest.Signature{Attrs: [][]byte{protection(cmstest.Bare(cmstest.OIDSHA256), cmstest.OIDSHA256RSA)}}, 0},
 		"protection of another":       {cmstest.Signature{Attrs: [][]byte{protection(cmstest.Bare(cmstest.OIDSHA512RSA), cmstest.OIDRSA)}}, as2.KindAuthentication},
 		"certificates of a kind [3]":  {cmstest.Signature{Certs: cmstest.TLV(0x83, []byte("?"))}, 0},
+		"empty certificates":          {cmstest.Signature{Certs: []byte{}}, 0},
 		"signature by another digest": {cmstest.Signature{Algorithm: cmstest.Algorithm(cmstest.OIDSHA512RSA)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func authEnveloped(t *testing.T, content, attrs []byte, tagSize int) []byte {
 	sealed := aead.Seal(nil, nonce, content, aad)
 	tag := sealed[len(content):][:tagSize]
 	receiver := cmstest.Receiver()
-	//lint:ignore SA1019 it is what partners' keys are encrypted with
+	//lint:ignore SA1019 PKCS #1 v1.5 is what AS2 has
 	wrapped, err := rsa.EncryptPKCS1v15(rand.Reader, receiver.Certificate.PublicKey.(*rsa.PublicKey), key)
 	if err != nil {
 		t.Fatal(err)

@@ -112,7 +112,7 @@ func syncDir(path string) error {
 // fileName is deterministic: the document's id, and what helps a person, reduced to letters, digits, dot and dash.
 func fileName(d *Document) string {
 	hint := d.FileName
-	if hint == "" || d.Ordinal > 1 {
+	if hint == "" {
 		hint = d.Standard + "-" + d.Reference
 	}
 	var b strings.Builder
