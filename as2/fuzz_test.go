@@ -44,6 +44,14 @@ func FuzzOpen(f *testing.F) {
 		}
 		f.Add(h.ContentType, h.TransferEncoding, m.Body)
 	}
+	for _, m := range []message{
+		compressedEntity(sign(f, part(edi)).entity()), sign(f, compressedEntity(part(edi)).entity()),
+		encrypt(f, sign(f, part(edi)).entity(), "-aes-128-gcm", "-stream"),
+		{contentType: envelopedType, body: sender.Sign(f, part(edi), "-nodetach", "-stream")},
+		sign(f, []byte("Content-Type: multipart/related; boundary=m\r\n\r\n--m\r\n\r\n"+edi+"\r\n--m--")),
+	} {
+		f.Add(m.contentType, m.encoding, m.body)
+	}
 	f.Add("multipart/report; report-type=disposition-notification; boundary=b", "", []byte("--b\r\n\r\n--b--"))
 	f.Add(signedType, "base64", []byte("--b\n\n--b\n\nMIIB\n--b--"))
 	p := policy()

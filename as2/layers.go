@@ -30,25 +30,43 @@ func (o *opener) openEnvelope(binary io.Reader, depth int) error {
 		return err
 	}
 	plain := smime.NewSource(env)
-	if o.policy.RequireSigned && o.signatures == 0 && !env.Authenticated() {
-		// What is signed begins with a header. Anything else is the noise that
-		// a wrong key makes, with right padding once in 256 times.
-		if head, err := plain.Peek(64); err != nil && err != io.EOF {
-			return err
-		} else if !smime.PlausibleEntity(head) {
-			return errors.Join(smime.ErrDecrypt, smime.Drain(plain))
-		}
+	if err := o.checkStart(env, plain); err != nil {
+		return err
 	}
 	verified := o.verified
-	if err := o.openInner(plain, depth); err != nil && o.fatal(err) {
-		return err
-	} else if drained := smime.Drain(plain); drained != nil {
-		return drained
-	} else if env.Damaged() && o.verified == verified && (!o.policy.RequireSigned || o.signatures > 0) {
-		return smime.ErrDecrypt
-	} else {
+	innerErr := o.openInner(plain, depth)
+	if innerErr != nil && o.fatal(innerErr) {
+		return innerErr
+	}
+	if err := smime.Drain(plain); err != nil {
 		return err
 	}
+	signedInside := o.verified > verified
+	if env.Damaged() && !signedInside && (!o.policy.RequireSigned || o.signatures > 0) {
+		return smime.ErrDecrypt
+	}
+	return innerErr
+}
+
+// checkStart refuses what does not begin with a header where a signature is
+// demanded, since all that is signed does. Anything else is the noise that a
+// wrong key makes, with right padding once in 256 times. It is read to its end
+// all the same.
+func (o *opener) checkStart(env *smime.Envelope, plain *smime.Source) error {
+	if !o.policy.RequireSigned || o.signatures > 0 || env.Authenticated() {
+		return nil
+	}
+	head, err := plain.Peek(64)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if smime.PlausibleEntity(head) {
+		return nil
+	}
+	if err := smime.Drain(plain); err != nil {
+		return err
+	}
+	return smime.ErrDecrypt
 }
 
 // openInner goes on with what a layer holds.

@@ -39,6 +39,14 @@ func TestOpenSigner(t *testing.T) {
 			t.Errorf("%s: MIC %v", name, opened.MIC)
 		}
 	}
+	// A good signature inside a bad one proves nothing about the message.
+	wrapped := sign(t, entity)
+	wrapped.contentType = strings.Replace(signedType, `"b"`, `"inner"`, 1)
+	wrapped.body = bytes.ReplaceAll(wrapped.body, []byte("--b"), []byte("--inner"))
+	outer := signedMessage(wrapped.entity(), cmstest.Stranger().Sign(t, wrapped.entity()))
+	if opened := mustRefuse(t, outer, policy(), as2.KindAuthentication); opened.Signed || opened.Signer != nil {
+		t.Errorf("wrapped by a stranger: signed by %v", opened.Signer)
+	}
 	p := policy()
 	p.Signers = nil
 	mustRefuse(t, sign(t, entity), p, as2.KindAuthentication)

@@ -198,14 +198,10 @@ func (o *opener) openOpaque(binary io.Reader, depth int) error {
 // signatures, the outermost counts.
 func (o *opener) judge(p *signedPart, d *smime.SignedData) error {
 	s, err := o.verify(p, d)
-	switch {
-	case err == nil:
+	if err == nil {
 		o.accept(s)
-	case errors.Is(err, smime.ErrDigest):
-		o.opened.Signer, o.opened.Digest = s.Signer, s.Digest
-	}
-	if err != nil {
-		o.opened.Signed = false
+	} else { // whatever a signature inside proved, this message is not proved
+		o.opened.Signed, o.opened.Signer, o.opened.Digest = false, s.Signer, s.Digest
 	}
 	if o.signatures == 0 && !o.opened.IsReceipt {
 		o.setMIC(p, s.Form)
