@@ -68,7 +68,9 @@ func TestConcurrentVerdictsAreLinearizable(t *testing.T) {
 				for _, k := range random.Perm(references)[:1+random.IntN(4)] {
 					op := copied{fmt.Sprint("R", k), string("abc"[random.IntN(3)])}
 					ops = append(ops, op)
-					entries = append(entries, entry(reference(op.reference), op.content, op.content, fortnight))
+					e := entry(reference(op.reference), op.content, op.content, fortnight)
+					e.Seen = random.IntN(2) == 0
+					entries = append(entries, e)
 				}
 				commit := random.IntN(5) > 0
 				call := time.Since(start).Nanoseconds()

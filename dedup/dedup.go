@@ -48,6 +48,7 @@ type Entry struct {
 	Content   [32]byte      // SHA-256 of its canonical form, algorithm interchange.ContentVersion
 	Document  uuid.UUID     // names the document that is stored if this copy is to be kept
 	Window    time.Duration // retry window if this copy arms the reference; Forever for no end
+	Seen      bool          // a guess that the reference is known, see [Recent]; it decides nothing
 }
 
 // Decision is the ledger's answer for one entry.

@@ -64,7 +64,9 @@ func TestLedgerFollowsItsModel(t *testing.T) {
 				r.Standard = rapid.SampledFrom([]interchange.Standard{interchange.EDIFACT, interchange.X12}).Draw(rt, "standard")
 				content := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "content")
 				wrapping := rapid.SampledFrom([]string{"", "\r\n"}).Draw(rt, "wrapping")
-				entries = append(entries, entry(r, content+wrapping, content, window))
+				e := entry(r, content+wrapping, content, window)
+				e.Seen = rapid.Bool().Draw(rt, "guess") // right or wrong, it must not matter
+				entries = append(entries, e)
 				v, epoch, late := m.register(fmt.Sprint(partner, r), content, window)
 				want = append(want, fmt.Sprint(v, " ", epoch, " ", late))
 			}

@@ -34,7 +34,7 @@ type Registration struct {
 
 // The logic is the database function's, see migrations/0002_ledger.sql: as one statement it would take longer to start
 // than to run, and as several it would take a round trip each.
-const registerSQL = `SELECT ledger_register($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
+const registerSQL = `SELECT ledger_register($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
 
 // querier is what a registration needs of a transaction.
 type querier interface {
@@ -69,22 +69,27 @@ func (r *Registration) Queue(batch *pgx.Batch) {
 	}
 }
 
+// arguments are the function's, and make the entry's decision that of a first copy, which the function leaves as it is.
 func (r *Registration) arguments(i int) []any {
-	e := &r.Entries[i]
+	e, key := &r.Entries[i], newID()
 	ref := &e.Reference
+	r.Decisions[i] = Decision{Verdict: First, Key: key, Epoch: 1, Document: e.Document}
 	return []any{r.Partner, [16]byte(r.Delivery), r.Node, string(r.Drift), int16(interchange.ContentVersion),
 		cmp.Or(r.Detail, "{}"), ref.Control, string(ref.Standard), ref.Sender, ref.SenderQualifier, ref.Recipient,
-		ref.RecipientQualifier, typesOf(ref), ref.Test, e.Raw[:], e.Content[:], [16]byte(newID()), [16]byte(e.Document),
-		[16]byte(newID()), interval(e.Window)}
+		ref.RecipientQualifier, typesOf(ref), ref.Test, e.Raw[:], e.Content[:], [16]byte(key), [16]byte(e.Document),
+		[16]byte(newID()), interval(e.Window), e.Seen}
 }
 
 func (d *Decision) scan(row pgx.Row) error { return row.Scan((*composite)(d)) }
 
-// composite reads a ledger_decision, which comes as text: (first,f,<key>,1,<document>).
+// composite reads a ledger_decision, which comes as text: (duplicate,f,<key>,1,<document>), or as NULL for a first copy.
 type composite Decision
 
 // Scan makes a composite a [database/sql.Scanner].
 func (c *composite) Scan(value any) error {
+	if value == nil {
+		return nil
+	}
 	text, _ := value.(string)
 	fields := strings.Split(strings.Trim(text, "()"), ",")
 	if len(fields) != 5 {

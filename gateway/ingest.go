@@ -29,11 +29,12 @@ type Ingester struct {
 	outbox outbox
 	bounds Transaction
 	node   string
+	recent *dedup.Recent
 }
 
 // NewIngester makes an ingester on a pool from [OpenPool].
 func NewIngester(pool *pgxpool.Pool, outbox outbox, bounds Transaction, node string) *Ingester {
-	return &Ingester{pool: pool, outbox: outbox, bounds: bounds, node: node}
+	return &Ingester{pool: pool, outbox: outbox, bounds: bounds, node: node, recent: dedup.NewRecent()}
 }
 
 // Ingest decides a delivery: which of its interchanges are first copies, to be forwarded, and what the partner is
@@ -101,7 +102,8 @@ func newWork(g *Ingester, d *Delivery) *work {
 		Entries: make([]dedup.Entry, len(d.Interchanges))}
 	for i := range d.Interchanges {
 		x := &d.Interchanges[i]
-		w.registration.Entries[i] = dedup.Entry{Reference: reference(x), Raw: x.Raw, Content: x.Content,
+		ref := reference(x)
+		w.registration.Entries[i] = dedup.Entry{Reference: ref, Raw: x.Raw, Content: x.Content, Seen: g.recent.Seen(d.Partner.ID, &ref),
 			Document: uuid.Must(uuid.NewV7()), Window: window(d.Partner, string(x.Standard))}
 	}
 	return w

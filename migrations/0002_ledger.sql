@@ -109,16 +109,18 @@ REVOKE UPDATE, DELETE, TRUNCATE ON ledger_event FROM PUBLIC;
 -- A duplicate takes no row lock and writes nothing but its event, so a storm of them does not queue up. Where a race is
 -- lost, somebody else has committed, and the loop's next statement, at READ COMMITTED, sees the winner's row.
 --
--- It runs for every message, so its two common paths take two statements each. It returns a named type, not OUT parameters,
--- which are looked up in the catalogue at every call.
+-- It runs for every message, so its two common paths take two statements each. It returns NULL for a first copy, whose key
+-- and document are the caller's own, and else a named type: OUT parameters would be looked up in the catalogue at every call.
 CREATE TYPE ledger_decision AS (verdict text, late boolean, key_id uuid, epoch integer, document_id uuid);
 
 CREATE FUNCTION ledger_register(
     p_partner bigint, p_delivery uuid, p_node text, p_drift text, p_content_version smallint, p_detail jsonb,
     p_control text, p_standard text, p_sender text, p_sender_qualifier text, p_recipient text, p_recipient_qualifier text,
-    p_types text[], p_test boolean, p_raw bytea, p_content bytea, p_key uuid, p_document uuid, p_event uuid, p_window interval
+    p_types text[], p_test boolean, p_raw bytea, p_content bytea, p_key uuid, p_document uuid, p_event uuid, p_window interval,
+    p_seen boolean -- a guess, which decides nothing but what to try first
 ) RETURNS ledger_decision LANGUAGE plpgsql AS $$
 DECLARE
+    seen       boolean := p_seen;
     k          dedup_key%ROWTYPE;
     known      uuid;
     v_verdict  text;
@@ -128,16 +130,19 @@ DECLARE
     v_document uuid := p_document;
 BEGIN
     LOOP
-        INSERT INTO dedup_key (control_reference, partner_id, standard, sender, sender_qualifier, recipient,
-            recipient_qualifier, message_types, test, key_id, epoch, raw_hash, content_hash, content_version, document_id,
-            first_seen_at, expires_at)
-        VALUES (p_control, p_partner, p_standard, p_sender, p_sender_qualifier, p_recipient, p_recipient_qualifier, p_types,
-            p_test, p_key, 1, p_raw, p_content, p_content_version, p_document, now(), coalesce(now() + p_window, 'infinity'))
-        ON CONFLICT ON CONSTRAINT dedup_key_pkey DO NOTHING;
-        IF FOUND THEN
-            v_verdict := 'first';
-            EXIT;
+        IF NOT seen THEN
+            INSERT INTO dedup_key (control_reference, partner_id, standard, sender, sender_qualifier, recipient,
+                recipient_qualifier, message_types, test, key_id, epoch, raw_hash, content_hash, content_version, document_id,
+                first_seen_at, expires_at)
+            VALUES (p_control, p_partner, p_standard, p_sender, p_sender_qualifier, p_recipient, p_recipient_qualifier, p_types,
+                p_test, p_key, 1, p_raw, p_content, p_content_version, p_document, now(), coalesce(now() + p_window, 'infinity'))
+            ON CONFLICT ON CONSTRAINT dedup_key_pkey DO NOTHING;
+            IF FOUND THEN
+                v_verdict := 'first';
+                EXIT;
+            END IF;
         END IF;
+        seen := false;
 
         -- The content of the current epoch again, by far the commonest repetition.
         INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash,
@@ -159,7 +164,7 @@ BEGIN
         WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
           AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
           AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test;
-        CONTINUE WHEN NOT FOUND; -- purged in between
+        CONTINUE WHEN NOT FOUND; -- purged, or the guess was wrong
 
         SELECT v.document_id INTO known FROM dedup_version v
         WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;
@@ -194,5 +199,8 @@ BEGIN
 
     INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash, late, node, detail)
     VALUES (p_event, p_partner, v_verdict, v_key, v_epoch, p_delivery, v_document, p_raw, p_content, v_late, p_node, p_detail);
+    IF v_verdict = 'first' THEN
+        RETURN NULL;
+    END IF;
     RETURN (v_verdict, v_late, v_key, v_epoch, v_document);
 END $$;
