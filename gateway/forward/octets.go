@@ -56,12 +56,24 @@ func WriteOctets(ctx context.Context, db execer, id uuid.UUID, octets io.Reader)
 
 // Stage writes a large document's octets before the ingest transaction, so that it stays short. They are visible to
 // nobody until a document row names them; an abandoned stage is swept by [SweepStages].
+//
+// The stage's own commit need not wait for the disk: the ingest transaction's does, and the log is written in order, so what
+// it makes visible is on disk when it is.
 func Stage(ctx context.Context, pool *pgxpool.Pool, id uuid.UUID, octets io.Reader) error {
-	if _, err := pool.Exec(ctx, `INSERT INTO payload_stage (document_id) VALUES ($1)`, [16]byte(id)); err != nil {
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		var batch pgx.Batch
+		batch.Queue(`SET LOCAL synchronous_commit = off`)
+		batch.Queue(`INSERT INTO payload_stage (document_id) VALUES ($1)`, [16]byte(id))
+		if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
+			return err
+		}
+		failpoint.Hit("stage.begun")
+		return WriteOctets(ctx, tx, id, octets)
+	})
+	if err != nil {
 		return fmt.Errorf("staging octets: %w", err)
 	}
-	failpoint.Hit("stage.begun")
-	return WriteOctets(ctx, pool, id, octets)
+	return nil
 }
 
 // unstageSQL fails, by dividing by zero, when the stage has been swept: in a pipelined batch only the server can still
