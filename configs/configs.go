@@ -122,7 +122,7 @@ func Defaults() Config {
 			IdleTimeout: 5 * time.Second, Deadline: 10 * time.Second,
 		},
 		Forward: Forward{
-			Workers: 16, Attempts: 12,
+			Workers: 16, Attempts: 60,
 			Backoff: 5 * time.Second, BackoffMax: 30 * time.Minute, Timeout: 30 * time.Second,
 		},
 		Log: Log{Level: slog.LevelInfo, Format: "json"},

@@ -58,7 +58,8 @@ func Search(ctx context.Context, pool *pgxpool.Pool, q Query) ([]Key, error) {
 	if q.Hash != nil {
 		where(`(control_reference, key_id) IN (
 	SELECT control_reference, key_id FROM document WHERE raw_hash = $?
-	UNION SELECT control_reference, key_id FROM document JOIN delivery USING (delivery_id) WHERE payload_hash = $?)`, q.Hash)
+	UNION SELECT k2.control_reference, k2.key_id FROM dedup_key k2 JOIN ledger_event e USING (key_id)
+	JOIN delivery v ON v.delivery_id = e.delivery_id WHERE v.payload_hash = $?)`, q.Hash)
 	}
 	if !q.Since.IsZero() {
 		where(`first_seen_at >= $? AND (control_reference, key_id) IN (
@@ -139,7 +140,7 @@ func Account(ctx context.Context, pool *pgxpool.Pool, key uuid.UUID) ([]Line, er
 
 // SetVersion records what became of a held content, the one that the document holds.
 func SetVersion(ctx context.Context, tx pgx.Tx, key, document uuid.UUID, state VersionState) error {
-	tag, err := tx.Exec(ctx, `UPDATE dedup_version SET state = $3 WHERE key_id = $1 AND document_id = $2 AND state = 'held'`,
+	tag, err := tx.Exec(ctx, `UPDATE dedup_version SET state = $3 WHERE key_id = $1 AND document_id = $2 AND state IN ('held', 'discarded')`,
 		[16]byte(key), [16]byte(document), string(state))
 	if err != nil {
 		return fmt.Errorf("recording the %s content: %w", state, err)

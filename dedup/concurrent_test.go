@@ -106,6 +106,38 @@ func TestConcurrentVerdictsAreLinearizable(t *testing.T) {
 	}
 }
 
+// Copies that all guess the reference to be known, while it becomes so: the guess must not be taken for knowledge, and a copy
+// that looks while another commits must not be taken for drift.
+func TestAWrongGuessDecidesNothing(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	for round := range 60 {
+		verdicts := make(chan dedup.Verdict, 12)
+		var wait sync.WaitGroup
+		for range cap(verdicts) {
+			wait.Go(func() {
+				e := entry(reference(fmt.Sprint("R", round)), "a", "a", fortnight)
+				e.Seen = true
+				decisions, err := tryRegister(context.Background(), pool, registration(1, e), true)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				verdicts <- decisions[0].Verdict
+			})
+		}
+		wait.Wait()
+		close(verdicts)
+		counts := map[dedup.Verdict]int{}
+		for v := range verdicts {
+			counts[v]++
+		}
+		if counts[dedup.First] != 1 || counts[dedup.Duplicate] != 11 {
+			t.Fatalf("round %d: %v", round, counts)
+		}
+	}
+}
+
 // Many nodes see the window of a reference end at once: one of them arms the next epoch.
 func TestOneConcurrentReuseWins(t *testing.T) {
 	t.Parallel()

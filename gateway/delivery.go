@@ -25,9 +25,12 @@ type prior struct {
 }
 
 const priorSQL = `
-SELECT d.delivery_id, d.payload_hash = $4, coalesce(r.message_id, ''), coalesce(r.disposition, ''), coalesce(r.mic, ''), r.octets
+SELECT d.delivery_id, true, coalesce(r.message_id, ''), coalesce(r.disposition, ''), coalesce(r.mic, ''), r.octets
 FROM delivery d LEFT JOIN receipt r ON r.delivery_id = d.delivery_id AND r.kind = $5
-WHERE d.partner_id = $1 AND d.channel = $2 AND d.transport_id = $3`
+WHERE d.partner_id = $1 AND d.channel = $2 AND d.transport_id = $3 AND d.payload_hash = $4
+UNION ALL
+(SELECT delivery_id, false, '', '', '', NULL FROM delivery
+ WHERE partner_id = $1 AND channel = $2 AND transport_id = $3 AND payload_hash <> $4 LIMIT 1)`
 
 func (g *Ingester) prior(ctx context.Context, d *Delivery) (prior, error) {
 	sum := d.Payload.Sum()

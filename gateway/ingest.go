@@ -42,7 +42,9 @@ func NewIngester(pool *pgxpool.Pool, outbox outbox, bounds Transaction, node str
 func (g *Ingester) Ingest(ctx context.Context, d *Delivery) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.bounds.Deadline+stagingTime(d.Payload.Size()))
 	defer cancel()
-	outcome, err := g.ingest(ctx, d)
+	work := newWork(g, d)
+	defer work.dropUnneeded(ctx)
+	outcome, err := work.ingest(ctx)
 	if err != nil {
 		return Outcome{}, &ErrUnavailable{Err: err}
 	}
@@ -56,11 +58,10 @@ func stagingTime(size int64) time.Duration { return time.Duration(size/(4<<20)) 
 // do unless deliveries are purged at the same moment.
 const maxClaims = 5
 
-func (g *Ingester) ingest(ctx context.Context, d *Delivery) (Outcome, error) {
+func (w *work) ingest(ctx context.Context) (Outcome, error) {
 	failpoint.Hit("ingest.spooled")
-	work := newWork(g, d)
 	for range maxClaims {
-		outcome, err := work.attempt(ctx)
+		outcome, err := w.attempt(ctx)
 		if !errors.Is(err, errClaimed) {
 			return outcome, err
 		}
@@ -230,17 +231,16 @@ func (w *work) commit(ctx context.Context) (Outcome, error) {
 	if err := w.writeUnstaged(ctx, tx, documents); err != nil {
 		return Outcome{}, err
 	}
-	var last pgx.Batch
-	if err := w.queueDocuments(&last, documents, jobs); err != nil {
+	last, err := w.writeDocuments(ctx, tx, documents, jobs)
+	if err != nil {
 		return Outcome{}, err
 	}
-	w.queueReceipt(&last)
+	w.queueReceipt(last)
 	failpoint.Hit("ingest.before-commit")
-	if err := tx.commitWith(ctx, &last); err != nil {
+	if err := tx.commitWith(ctx, last); err != nil {
 		return Outcome{}, err
 	}
 	failpoint.Hit("ingest.committed")
-	w.dropUnneeded(ctx, documents)
 	return Outcome{Delivery: w.ID, Receipt: w.syncReceipt(w.receipt.Octets), Decisions: decisions}, nil
 }
 
@@ -302,8 +302,12 @@ func (w *work) writeUnstaged(ctx context.Context, tx pgx.Tx, docs []forward.Docu
 	return nil
 }
 
-func (w *work) queueDocuments(batch *pgx.Batch, docs []forward.Document, jobs []int64) error {
-	next := 0
+// maxBatch bounds the octets that one batch holds in memory.
+const maxBatch = 4 << 20
+
+// writeDocuments sends the documents with their octets, in as many batches as keep memory bounded, all but the last.
+func (w *work) writeDocuments(ctx context.Context, tx pgx.Tx, docs []forward.Document, jobs []int64) (*pgx.Batch, error) {
+	batch, held, next := &pgx.Batch{}, 0, 0
 	for i := range docs {
 		d := &docs[i]
 		var job int64
@@ -318,19 +322,30 @@ func (w *work) queueDocuments(batch *pgx.Batch, docs []forward.Document, jobs []
 			x := &w.Interchanges[d.Ordinal-1]
 			octets, err := w.Payload.Octets(x.Start, x.End)
 			if err != nil {
-				return fmt.Errorf("reading spooled octets: %w", err)
+				return nil, fmt.Errorf("reading spooled octets: %w", err)
 			}
 			forward.QueueOctets(batch, d.ID, octets)
+			held += len(octets)
+		}
+		if held >= maxBatch && i < len(docs)-1 {
+			if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+				return nil, err
+			}
+			batch, held = &pgx.Batch{}, 0
 		}
 	}
-	return nil
+	return batch, nil
 }
 
-// dropUnneeded removes stages of what turned out to be duplicates. The sweeper gets what a crash leaves here.
-func (w *work) dropUnneeded(ctx context.Context, kept []forward.Document) {
-	for i := range kept {
-		delete(w.staged, kept[i].ID)
+// dropUnneeded removes the stages that no document has made visible, whatever became of the delivery: a partner who is
+// answered 503 comes again, and would fill the disk just when the database is in trouble. The sweeper gets what a crash
+// leaves here.
+func (w *work) dropUnneeded(ctx context.Context) {
+	if len(w.staged) == 0 {
+		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
 	for id := range w.staged {
 		_ = forward.DropStage(ctx, w.pool, id)
 	}

@@ -173,12 +173,12 @@ func (n *Node) stop(ctx context.Context, public, private *http.Server, stopWork 
 	n.operator.leaving.Store(true)
 	soft, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.Grace)
 	defer cancel()
+	stopWork() // no new jobs; those under way end beside the last messages
 	err := public.Shutdown(soft)
 	if errors.Is(err, context.DeadlineExceeded) { // partners who are still sending get no receipt, and retry
 		err = public.Close()
 	}
 	n.endpoint.late.close()
-	stopWork()
 	return errors.Join(err, private.Close())
 }
 

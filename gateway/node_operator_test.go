@@ -56,6 +56,19 @@ func TestNotReadyOnAnotherSchema(t *testing.T) {
 	}
 }
 
+// A rolling upgrade migrates while old nodes serve: they must stay ready.
+func TestReadyOnANewerSchema(t *testing.T) {
+	t.Parallel()
+	hub := as2test.Start(t, as2test.Options{})
+	as2test.Eventually(t, "the node to be ready", func() bool { status, _ := ask(t, hub, "/readyz"); return status == 200 })
+	if _, err := hub.Pool.Exec(t.Context(), `INSERT INTO schema_migration (version, name, checksum) VALUES (9999, 'later', '\x00')`); err != nil {
+		t.Fatal(err)
+	}
+	if status, body := ask(t, hub, "/readyz"); status != 200 {
+		t.Errorf("readyz: %d %s", status, body)
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	hub := as2test.Start(t, as2test.Options{})

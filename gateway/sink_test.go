@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -236,6 +238,25 @@ func TestUnusableSecret(t *testing.T) {
 	if n := len(hook.letters()); n != 0 {
 		t.Errorf("%d posts without a signature", n)
 	}
+}
+
+// A partner whose sink is slow, with many documents waiting, holds its share of the workers and nobody else's.
+func TestSlowSinkHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { <-release; w.WriteHeader(503) }))
+	defer slow.Close()
+	defer close(release)
+	hub := as2test.Start(t, as2test.Options{})
+	acme := hub.Agree("acme", func(a *partners.Agreement) { a.Sink = slow.URL })
+	globex := hub.Agree("globex", nil)
+	var references []string
+	for i := range 300 {
+		references = append(references, fmt.Sprintf("S%03d", i))
+	}
+	processed(t, as2test.Send(t, acme, as2test.Orders(references...)))
+	processed(t, as2test.Send(t, globex, as2test.Invoice("INV1", "1")))
+	as2test.Eventually(t, "globex's document", func() bool { return len(as2test.Inbox(t, filepath.Join(hub.Inbox, "globex"))) == 1 })
 }
 
 // What an attempt that died has left in the folder goes with the attempt that succeeds.

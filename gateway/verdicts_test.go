@@ -116,6 +116,32 @@ func TestDriftIsHeldAndAnsweredPositively(t *testing.T) {
 	}
 }
 
+// A mistaken discard can be taken back: the partner's retry would be a duplicate of what was discarded.
+func TestDiscardedDriftCanBeReleased(t *testing.T) {
+	t.Parallel()
+	hub := as2test.Start(t, as2test.Options{})
+	acme := hub.Agree("acme", nil)
+	processed(t, as2test.Send(t, acme, as2test.Invoice("INV1", "100.00")))
+	processed(t, as2test.Send(t, acme, as2test.Invoice("INV1", "999.00")))
+	held, err := forward.InState(context.Background(), hub.Pool, forward.HeldState, 0, 10)
+	if err != nil || len(held) != 1 {
+		t.Fatalf("held: %v, %v", held, err)
+	}
+	desk, err := forward.NewDesk(hub.Pool, 3, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := desk.Discard(context.Background(), held[0].ID, "admin", "a mistake"); err != nil {
+		t.Fatal(err)
+	}
+	if err := desk.Release(context.Background(), held[0].ID, "admin", "it was right"); err != nil {
+		t.Fatal(err)
+	}
+	if got := hub.Forwarded("acme"); len(got) != 2 {
+		t.Errorf("%d documents forwarded, want 2", len(got))
+	}
+}
+
 func TestDriftPolicies(t *testing.T) {
 	t.Parallel()
 	for policy, forwarded := range map[partners.Drift]int{partners.DriftForward: 2, partners.DriftDiscard: 1} {

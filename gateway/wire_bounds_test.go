@@ -167,14 +167,15 @@ func TestSlowPartners(t *testing.T) {
 	})
 }
 
-// blocked makes deliveries of the references that are known now wait, until release is called.
+// blocked makes deliveries of the reference INV9 wait, until release is called: somebody else is about to commit it. INV1 must
+// be there to be imitated.
 func blocked(t *testing.T, hub *as2test.Hub) (release func()) {
 	t.Helper()
 	tx, err := hub.Pool.BeginTx(t.Context(), pgx.TxOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), `UPDATE dedup_key SET first_seen_at = first_seen_at`); err != nil {
+	if _, err := tx.Exec(t.Context(), `INSERT INTO dedup_key SELECT (jsonb_populate_record(k, '{"control_reference": "INV9"}')).* FROM dedup_key k`); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
@@ -209,7 +210,7 @@ func overload(t *testing.T, hub *as2test.Hub, acme, globex as2client.Partner, ot
 	t.Helper()
 	processed(t, as2test.Send(t, acme, as2test.Invoice("INV1", "1")))
 	release := blocked(t, hub)
-	m := as2test.Prepare(t, acme, as2test.Invoice("INV1", "1"), as2client.Options{})
+	m := as2test.Prepare(t, acme, as2test.Invoice("INV9", "1"), as2client.Options{})
 	c := connect(t, hub)
 	c.write(raw(m).octets())
 	as2test.Eventually(t, "the copy to wait for the ledger", func() bool { return waiting(hub) == 1 })
@@ -259,7 +260,7 @@ func TestDecidingMayOutlastTheBodysDeadline(t *testing.T) {
 	acme := hub.Agree("acme", nil)
 	processed(t, as2test.Send(t, acme, as2test.Invoice("INV1", "1")))
 	release := blocked(t, hub)
-	m := as2test.Prepare(t, acme, as2test.Invoice("INV1", "1"), as2client.Options{})
+	m := as2test.Prepare(t, acme, as2test.Invoice("INV9", "1"), as2client.Options{})
 	c := connect(t, hub)
 	c.write(raw(m).octets())
 	longAgo := `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query_start < now() - interval '500 milliseconds'`

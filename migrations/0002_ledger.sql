@@ -66,7 +66,15 @@ CREATE TABLE ledger_event (
 CREATE INDEX ledger_event_key_idx ON ledger_event (key_id, at);
 CREATE INDEX ledger_event_delivery_idx ON ledger_event (delivery_id);
 
--- ledger_event_ensure makes the partitions of this month and the given number of months to come; it returns those made.
+-- Append-only, also for the owner of the table. Retention drops whole months.
+CREATE FUNCTION ledger_event_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'ledger_event is append-only' USING ERRCODE = 'insufficient_privilege';
+END $$;
+
+-- ledger_event_ensure makes the partitions of this month and the given number of months to come; it returns those made. Each
+-- is made by itself and then attached, which reads and inserts may go on beside; CREATE … PARTITION OF would wait for every
+-- reader, such as a backup, and have every insert wait behind it.
 CREATE FUNCTION ledger_event_ensure(ahead integer) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     month date;
@@ -78,20 +86,18 @@ BEGIN
                                         interval '1 month')::date LOOP
         name := 'ledger_event_' || to_char(month, 'YYYYMM');
         IF to_regclass(name) IS NULL THEN
-            EXECUTE format('CREATE TABLE %I PARTITION OF ledger_event FOR VALUES FROM (%L) TO (%L)',
+            EXECUTE format('CREATE TABLE %I (LIKE ledger_event INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)', name);
+            EXECUTE format('ALTER TABLE ledger_event ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
                 name, month::timestamp AT TIME ZONE 'UTC', (month + interval '1 month') AT TIME ZONE 'UTC');
+            -- A statement's trigger is not inherited.
+            EXECUTE format('CREATE TRIGGER ledger_event_no_truncate BEFORE TRUNCATE ON %I
+                FOR EACH STATEMENT EXECUTE FUNCTION ledger_event_refuse()', name);
             RETURN NEXT name;
         END IF;
     END LOOP;
 END $$;
 
 SELECT ledger_event_ensure(3);
-
--- Append-only, also for the owner of the table. Retention drops whole months.
-CREATE FUNCTION ledger_event_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'ledger_event is append-only' USING ERRCODE = 'insufficient_privilege';
-END $$;
 
 CREATE TRIGGER ledger_event_append_only BEFORE UPDATE OR DELETE ON ledger_event
     FOR EACH ROW EXECUTE FUNCTION ledger_event_refuse();
@@ -164,7 +170,8 @@ BEGIN
         WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
           AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
           AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test;
-        CONTINUE WHEN NOT FOUND; -- purged, or the guess was wrong
+        -- Purged in between, or the guess was wrong; or armed with this very content since the statement above looked.
+        CONTINUE WHEN NOT FOUND OR k.raw_hash = p_raw OR k.content_hash = p_content;
 
         SELECT v.document_id INTO known FROM dedup_version v
         WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;

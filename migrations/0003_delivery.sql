@@ -25,6 +25,7 @@ CREATE TABLE delivery (
     CONSTRAINT delivery_transport_check CHECK (octet_length(transport_id) BETWEEN 1 AND 4096)
 );
 CREATE INDEX delivery_payload_idx ON delivery (payload_hash);
+CREATE INDEX delivery_transport_idx ON delivery (transport_id);
 CREATE INDEX delivery_received_idx ON delivery (received_at);
 
 -- The receipts of a delivery, byte for byte, one for each kind the partner asked for (signed or not, digest, where to).

@@ -46,9 +46,10 @@ func (d *Desk) Resend(ctx context.Context, id uuid.UUID, who, reason string) err
 	return d.act(ctx, id, act{name: "resent", from: []State{StuckState, Done}, to: Pending, event: dedup.Resent, who: who, reason: reason})
 }
 
-// Release forwards a held document: the administrator has judged the drift to be legitimate.
+// Release forwards a held document: the administrator has judged the drift to be legitimate. One that was discarded may be
+// released as well: the partner's retry of it would be a duplicate, so nothing else could bring it back.
 func (d *Desk) Release(ctx context.Context, id uuid.UUID, who, reason string) error {
-	return d.act(ctx, id, act{name: "released", from: []State{HeldState}, to: Pending, event: dedup.DriftReleased,
+	return d.act(ctx, id, act{name: "released", from: []State{HeldState, DiscardState}, to: Pending, event: dedup.DriftReleased,
 		version: dedup.Released, who: who, reason: reason})
 }
 

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,9 +17,8 @@ type Waiting struct {
 }
 
 const backlogSQL = `
-SELECT s.state, count(d.document_id), coalesce(extract(epoch FROM now() - min(d.created_at)), 0)::float8
-FROM unnest(ARRAY['pending', 'stuck', 'held']) AS s (state) LEFT JOIN document d ON d.state = s.state
-GROUP BY s.state`
+SELECT state, count(*), extract(epoch FROM now() - min(created_at))::float8
+FROM document WHERE state IN ('pending', 'stuck', 'held') GROUP BY state`
 
 // Backlog reports what waits, for every open state, also those in which nothing does.
 func Backlog(ctx context.Context, pool *pgxpool.Pool) ([]Waiting, error) {
@@ -26,10 +26,19 @@ func Backlog(ctx context.Context, pool *pgxpool.Pool) ([]Waiting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (w Waiting, err error) {
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (w Waiting, err error) {
 		var age float64
 		err = row.Scan(&w.State, &w.Documents, &age)
 		w.Oldest = time.Duration(age * float64(time.Second))
 		return w, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	for _, state := range []State{Pending, StuckState, HeldState} {
+		if !slices.ContainsFunc(found, func(w Waiting) bool { return w.State == state }) {
+			found = append(found, Waiting{State: state})
+		}
+	}
+	return found, nil
 }

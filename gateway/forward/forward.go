@@ -31,7 +31,7 @@ type Config struct {
 	Backoff    time.Duration // after the first failure; doubles with each
 	BackoffMax time.Duration
 	Timeout    time.Duration // per attempt
-	Poll       time.Duration // how often the outbox looks for work; 100 ms if zero
+	Poll       time.Duration // how often the outbox looks for work; 20 ms if zero
 }
 
 // Queues of the outbox. Receipts have their own, so that a dead sink cannot hold back an MDN.
@@ -71,11 +71,11 @@ func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node 
 	river.AddWorker(workers, &upkeepWorker{outbox: o})
 	poll := config.Poll
 	if poll == 0 {
-		poll = 100 * time.Millisecond
+		poll = 20 * time.Millisecond
 	}
 	client, err := river.NewClient(quietDriver{riverpgxv5.New(pool)}, &river.Config{
 		ID:                node + "/" + uuid.NewString()[:8],
-		FetchCooldown:     min(poll, 100*time.Millisecond),
+		FetchCooldown:     time.Millisecond,
 		FetchPollInterval: poll,
 		PollOnly:          true,
 		JobTimeout:        -1, // each worker names its own
@@ -101,7 +101,7 @@ func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node 
 }
 
 // quietDriver keeps River from sending a NOTIFY with each insert: it would take a lock that serialises all commits of the
-// database, and a round trip. Polling ten times a second costs less.
+// database, and a round trip. Polling fifty times a second costs less.
 type quietDriver struct{ *riverpgxv5.Driver }
 
 func (quietDriver) SupportsListener() bool     { return false }

@@ -87,12 +87,15 @@ func QueueUnstage(batch *pgx.Batch, id uuid.UUID) {
 	batch.Queue(unstageSQL, [16]byte(id))
 }
 
-// DropStage removes a stage that turned out not to be needed.
+// DropStage removes a stage that turned out not to be needed, and leaves one that a document has made visible.
 func DropStage(ctx context.Context, pool *pgxpool.Pool, id uuid.UUID) error {
-	var batch pgx.Batch
-	batch.Queue(`DELETE FROM payload_chunk WHERE document_id = $1`, [16]byte(id))
-	batch.Queue(`DELETE FROM payload_stage WHERE document_id = $1`, [16]byte(id))
-	return pool.SendBatch(ctx, &batch).Close()
+	_, err := pool.Exec(ctx, `
+WITH gone AS (
+	DELETE FROM payload_stage s WHERE document_id = $1 AND NOT EXISTS (SELECT FROM document d WHERE d.document_id = s.document_id)
+	RETURNING document_id
+)
+DELETE FROM payload_chunk WHERE document_id IN (SELECT document_id FROM gone)`, [16]byte(id))
+	return err
 }
 
 // SweepStages removes stages older than age that no document row made visible, and reports how many.

@@ -55,7 +55,7 @@ func (w *receiptWorker) Work(ctx context.Context, job *river.Job[ReceiptJob]) er
 		return err
 	}
 	if !o.share.take(-r.partner) { // receipts have a share of their own
-		return river.JobSnooze(time.Second)
+		return o.stepBack(ctx, job.ID)
 	}
 	defer o.share.give(-r.partner)
 	failpoint.Hit("receipt.loaded")

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func setCloudEvent(h http.Header, s Shipment) {
 	set("sender", s.Sender)
 	set("recipient", s.Recipient)
 	set("controlreference", s.Reference)
-	set("messagetypes", strings.Join(s.MessageTypes, ","))
+	set("messagetypes", strings.Join(distinct(s.MessageTypes), ","))
 	set("test", strconv.FormatBool(s.Test))
 	set("sha256", hex.EncodeToString(s.Raw))
 	set("epoch", strconv.Itoa(s.Epoch))
@@ -132,6 +133,12 @@ func webhookSecret(file []byte) ([]byte, error) {
 		return nil, errors.New("what follows whsec_ is not base64")
 	}
 	return secret, nil
+}
+
+// distinct keeps a header short, whatever number of messages an interchange has.
+func distinct(types []string) []string {
+	sorted := slices.Compact(slices.Sorted(slices.Values(types)))
+	return sorted[:min(len(sorted), 64)]
 }
 
 func firstNonEmpty(a, b string) string {

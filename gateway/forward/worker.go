@@ -48,7 +48,7 @@ func (w *documentWorker) Work(ctx context.Context, job *river.Job[documentArgs])
 		return nil
 	}
 	if !o.share.take(d.PartnerID) {
-		return river.JobSnooze(500*time.Millisecond + rand.N(500*time.Millisecond))
+		return o.stepBack(ctx, job.ID)
 	}
 	defer o.share.give(d.PartnerID)
 	failpoint.Hit("forward.loaded")
@@ -66,6 +66,15 @@ func (w *documentWorker) Work(ctx context.Context, job *river.Job[documentArgs])
 	o.log.InfoContext(ctx, "document forwarded", "document_id", d.ID, "delivery_id", d.Delivery, "partner", partner,
 		"reference", d.Reference, "sink", where, "bytes", d.Size, "attempt", job.Attempt, "duration", time.Since(start))
 	return nil
+}
+
+// stepBack lets others pass: a job of a partner who holds its share of the workers comes back in a moment, behind those of
+// partners who do not, or the many jobs of one slow sink would be all that is ever looked at.
+func (o *Outbox) stepBack(ctx context.Context, job int64) error {
+	if _, err := o.pool.Exec(ctx, `UPDATE river_job SET priority = 4 WHERE id = $1`, job); err != nil {
+		return err
+	}
+	return river.JobSnooze(500*time.Millisecond + rand.N(500*time.Millisecond))
 }
 
 func (o *Outbox) deliver(ctx context.Context, d Document, attempt int) (partner, where string, err error) {
