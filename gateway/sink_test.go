@@ -197,6 +197,8 @@ func TestMissingFolder(t *testing.T) {
 	if d.Attempts != 2 || !strings.Contains(d.LastError, missing) || !strings.Contains(d.LastError, "no such file or directory") {
 		t.Errorf("%d attempts, the last error is %q", d.Attempts, d.LastError)
 	}
+	// The line is written when the state is: a moment after the state can be seen.
+	as2test.Eventually(t, "the second line of the log", func() bool { return len(hub.Logs.Lines("forward failed")) >= 2 })
 	if lines := hub.Logs.Lines("forward failed"); len(lines) != 2 || lines[1]["stuck"] != true || lines[1]["level"] != "ERROR" {
 		t.Errorf("logged %v", lines)
 	}

@@ -105,11 +105,14 @@ func (p rawPost) value(name string) string {
 // innards are words of the program: stack traces, packages, Go's errors.
 var innards = regexp.MustCompile(`(?i)goroutine|\.go\b|panic|runtime|asn1|pkcs7:|x509|smime:|as2:|mdn:|rsa:|crypto/|unexpected EOF|\bEOF\b|0x[0-9a-f]{4}|postgres|pgx|SQLSTATE|firstcopy/`)
 
+var boundaries = regexp.MustCompile(`(signed|report)-[a-z0-9]{20,}`)
+
 // checkNeutral: the receipt is for the partner's eyes, and the causes are for the log.
 func checkNeutral(t *testing.T, r rawReply, p mdn.Parsed) {
 	t.Helper()
 	_, signature, _ := strings.Cut(string(r.body), "Content-Disposition: attachment; filename=\"smime.p7s\"")
 	text := strings.Join(r.lines, "\n") + strings.TrimSuffix(string(r.body), signature)
+	text = boundaries.ReplaceAllString(text, "boundary") // random letters make any word once in a while
 	if found := innards.FindAllString(text, -1); found != nil {
 		t.Errorf("the receipt tells %q", found)
 	}
