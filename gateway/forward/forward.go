@@ -31,7 +31,7 @@ type Config struct {
 	Backoff    time.Duration // after the first failure; doubles with each
 	BackoffMax time.Duration
 	Timeout    time.Duration // per attempt
-	Poll       time.Duration // how often the outbox looks for work; 20 ms if zero
+	Poll       time.Duration // how often the outbox looks for work; 100 ms if zero
 }
 
 // Queues of the outbox. Receipts have their own, so that a dead sink cannot hold back an MDN.
@@ -71,11 +71,11 @@ func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node 
 	river.AddWorker(workers, &upkeepWorker{outbox: o})
 	poll := config.Poll
 	if poll == 0 {
-		poll = 20 * time.Millisecond
+		poll = 100 * time.Millisecond
 	}
 	client, err := river.NewClient(quietDriver{riverpgxv5.New(pool)}, &river.Config{
 		ID:                node + "/" + uuid.NewString()[:8],
-		FetchCooldown:     time.Millisecond,
+		FetchCooldown:     min(poll, 20*time.Millisecond),
 		FetchPollInterval: poll,
 		PollOnly:          true,
 		JobTimeout:        -1, // each worker names its own
@@ -101,7 +101,7 @@ func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node 
 }
 
 // quietDriver keeps River from sending a NOTIFY with each insert: it would take a lock that serialises all commits of the
-// database, and a round trip. Polling fifty times a second costs less.
+// database, and a round trip. Polling ten times a second costs less.
 type quietDriver struct{ *riverpgxv5.Driver }
 
 func (quietDriver) SupportsListener() bool     { return false }
@@ -144,15 +144,6 @@ func (o *Outbox) start(ctx context.Context) bool {
 
 // startAgain is how long a failed start waits for the next.
 const startAgain = time.Second
-
-// EnqueueDocuments inserts one job for each document, in the caller's transaction, and returns the jobs' ids in order.
-func (o *Outbox) EnqueueDocuments(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]int64, error) {
-	params := make([]river.InsertManyParams, len(ids))
-	for i, id := range ids {
-		params[i] = river.InsertManyParams{Args: documentArgs{Document: id}}
-	}
-	return o.enqueue(ctx, tx, params)
-}
 
 // Enqueue inserts the jobs of one delivery: its documents, and its asynchronous receipt if it has one.
 func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *ReceiptJob) ([]int64, error) {
