@@ -54,8 +54,12 @@ func TestDifferentialDecrypt(t *testing.T) {
 	t.Parallel()
 	receiver := cmstest.Small()
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for _, args := range [][]string{{"-aes-128-cbc"}, {"-aes-256-cbc"}, {"-des3"}} {
-		der := receiver.Encrypt(t, entity, args...)
+	for _, cipher := range []struct {
+		flag  string
+		block int
+	}{{"-aes-128-cbc", 16}, {"-aes-256-cbc", 16}, {"-des3", 8}} {
+		der := receiver.Encrypt(t, entity, cipher.flag)
+		padded := (len(entity)/cipher.block + 1) * cipher.block
 		at, both := values(der, 0), 0
 		for range 300 {
 			altered := bytes.Clone(der)
@@ -71,13 +75,18 @@ func TestDifferentialDecrypt(t *testing.T) {
 				continue
 			}
 			ours, _, err := decrypt(altered, receiver.Key)
+			// pkcs7 takes a last octet of zero for no padding at all; RFC 5652
+			// §6.3 has at least one octet of it.
+			if err != nil && len(theirs) == padded {
+				continue
+			}
 			if err != nil || !bytes.Equal(ours, theirs) {
-				t.Errorf("%v: pkcs7 opens %x to %d octets, we to %d, %v", args, altered[:200], len(theirs), len(ours), err)
+				t.Errorf("%s: pkcs7 opens %x to %d octets, we to %d, %v", cipher.flag, altered[:200], len(theirs), len(ours), err)
 			}
 			both++
 		}
 		if both == 0 {
-			t.Errorf("%v: nothing altered is opened: the test compares nothing", args)
+			t.Errorf("%s: nothing altered is opened: the test compares nothing", cipher.flag)
 		}
 	}
 }
