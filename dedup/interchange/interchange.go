@@ -97,6 +97,24 @@ type Interchange struct {
 	// that states none, or states no code of the list, adds nothing.
 	Functions    []string
 	AckRequested bool // 0031 is 1 or 2; ISA14 is 1
+	// ReceiptOnly says that no more than an indication of receipt is asked for:
+	// 0031 is 2.
+	ReceiptOnly bool
+	// Acknowledges says that the interchange holds nothing but functional
+	// acknowledgements (CONTRL; TA1, 997, 999; an AS4 signal; an HL7 ACK), which
+	// are never acknowledged themselves.
+	Acknowledges bool
+
+	// Header is the header segment (UNB, ISA, STX, MSH …) as received, without
+	// its terminator, at most 4 KiB; nil where the standard has none. With the
+	// Separators it gives the elements that an acknowledgement copies.
+	Header     []byte
+	Separators Separators
+	// Groups and Messages tell the parts, in order of appearance. They are the
+	// subjects of functional acknowledgements and of lineage.
+	Groups   []Group
+	Messages []Message
+	Faults   Faults // of the envelope itself
 
 	// Complete says that the trailer (UNZ, IEA) was there. Whether it agrees
 	// with the header is a matter of Irregular. An interchange that is not
