@@ -86,11 +86,11 @@ type namedPayload struct {
 }
 
 func benchmarkPayloads() []namedPayload {
-	return []namedPayload{
+	return append([]namedPayload{
 		{"edifact-2KiB", invoice(2<<10, true)},
 		{"edifact-16MiB", invoice(16<<20, false)},
 		{"edifact-lines-16MiB", invoice(16<<20, true)},
 		{"x12-16MiB", order(16 << 20)},
 		{"unknown-16MiB", bytes.Repeat([]byte("0123456789abcde\n"), 1<<20)},
-	}
+	}, markupPayloads()...)
 }

@@ -51,6 +51,13 @@ type Standard string
 const (
 	EDIFACT Standard = "edifact"
 	X12     Standard = "x12"
+	UBL     Standard = "ubl"   // OASIS UBL 2
+	CII     Standard = "cii"   // UN/CEFACT Cross Industry Invoice, ZUGFeRD 1
+	SBDH    Standard = "sbdh"  // UN/CEFACT Standard Business Document, as Peppol's
+	AS4     Standard = "as4"   // SOAP with an ebMS 3.0 header
+	EPCIS   Standard = "epcis" // EPCIS 1.x XML, 2.0 XML and JSON-LD
+	GS1     Standard = "gs1"   // GS1 XML
+	CXML    Standard = "cxml"
 	Content Standard = "content"
 )
 

@@ -31,12 +31,16 @@ type reader struct {
 var readers = [...]reader{
 	{begins: edifactBegins, read: readEDIFACT},
 	{begins: x12Begins, read: readX12},
+	{begins: xmlBegins, read: readXML},
+	{begins: mimeBegins, read: readMIME},
 }
 
 // A scanner is at work on one payload.
 type scanner struct {
 	window
 	canon  canon
+	part   canon // of a business document inside
+	spare  *markup
 	found  []Interchange
 	odd    irregularSet      // of the last one found
 	intern map[string]string // texts of types and functions, by their octets
@@ -46,6 +50,7 @@ var scanners = sync.Pool{New: func() any {
 	return &scanner{
 		window: newWindow(),
 		canon:  canon{digest: digest{hash: sha256.New()}, block: make([]byte, 0, blockSize)},
+		part:   canon{digest: digest{hash: sha256.New()}, block: make([]byte, 0, blockSize)},
 		intern: make(map[string]string),
 	}
 }}
@@ -69,6 +74,7 @@ func Scan(r io.Reader) ([]Interchange, error) {
 func (s *scanner) close() {
 	s.raw.stop()
 	s.canon.digest.stop()
+	s.part.digest.stop()
 	s.r, s.found, s.odd = nil, nil, 0
 	clear(s.intern)
 }

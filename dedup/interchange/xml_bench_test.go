@@ -1,0 +1,66 @@
+package interchange_test
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ublInvoice builds a UBL invoice of at least size octets, as most writers
+// indent it.
+func ublInvoice(size int) []byte {
+	var b strings.Builder
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
+<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"
+  xmlns:cac="urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2"
+  xmlns:cbc="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2">
+  <cbc:CustomizationID>urn:cen.eu:en16931:2017</cbc:CustomizationID>
+  <cbc:ID>R2603-1</cbc:ID>
+  <cbc:IssueDate>2026-03-01</cbc:IssueDate>
+  <cbc:InvoiceTypeCode>380</cbc:InvoiceTypeCode>
+  <cbc:DocumentCurrencyCode>EUR</cbc:DocumentCurrencyCode>
+  <cac:AccountingSupplierParty>
+    <cac:Party>
+      <cbc:EndpointID schemeID="0088">4012345000009</cbc:EndpointID>
+    </cac:Party>
+  </cac:AccountingSupplierParty>
+  <cac:AccountingCustomerParty>
+    <cac:Party>
+      <cbc:EndpointID schemeID="0088">4098765000002</cbc:EndpointID>
+    </cac:Party>
+  </cac:AccountingCustomerParty>
+`)
+	for line := 1; b.Len() < size-12; line++ {
+		fmt.Fprintf(&b, `  <cac:InvoiceLine>
+    <cbc:ID>%d</cbc:ID>
+    <cbc:InvoicedQuantity unitCode="C62">%d</cbc:InvoicedQuantity>
+    <cbc:LineExtensionAmount currencyID="EUR">%d.40</cbc:LineExtensionAmount>
+    <cac:Item>
+      <cbc:Description>Tinned soup, 6 pieces, with vegetables &amp; noodles</cbc:Description>
+      <cbc:Name>Tinned soup</cbc:Name>
+      <cac:StandardItemIdentification>
+        <cbc:ID schemeID="0160">4000862%06d</cbc:ID>
+      </cac:StandardItemIdentification>
+      <cac:ClassifiedTaxCategory>
+        <cbc:ID>S</cbc:ID>
+        <cbc:Percent>19</cbc:Percent>
+        <cac:TaxScheme>
+          <cbc:ID>VAT</cbc:ID>
+        </cac:TaxScheme>
+      </cac:ClassifiedTaxCategory>
+    </cac:Item>
+    <cac:Price>
+      <cbc:PriceAmount currencyID="EUR">14.58</cbc:PriceAmount>
+    </cac:Price>
+  </cac:InvoiceLine>
+`, line, line%97+1, line%9000, line%1000000)
+	}
+	b.WriteString("</Invoice>\n")
+	return []byte(b.String())
+}
+
+func markupPayloads() []namedPayload {
+	return []namedPayload{
+		{"ubl-8KiB", ublInvoice(8 << 10)},
+		{"ubl-16MiB", ublInvoice(16 << 20)},
+	}
+}
