@@ -2,6 +2,7 @@ package interchange
 
 import (
 	"bytes"
+	"crypto/sha256"
 
 	"firstcopy/dedup/interchange/internal/xmltoken"
 )
@@ -74,6 +75,7 @@ func (m *markup) as4Message(msg *Message) {
 func (m *markup) as4Identify() {
 	ic := m.ic
 	var ids []string
+	set := &m.events.keys
 	ic.Acknowledges = len(ic.Messages) > 0
 	for i := range ic.Messages {
 		ic.Acknowledges = ic.Acknowledges && ic.Messages[i].Type == "SignalMessage"
@@ -81,6 +83,7 @@ func (m *markup) as4Identify() {
 			ic.Standard = Content
 		} else {
 			ids = append(ids, id)
+			set.add(sha256.Sum256([]byte(id)))
 		}
 	}
 	if len(ids) == 0 || ic.Standard == Content {
@@ -88,5 +91,5 @@ func (m *markup) as4Identify() {
 		ic.Standard = Content
 		return
 	}
-	m.setControls(ids)
+	m.setControls(ids, false, set)
 }

@@ -95,7 +95,7 @@ func TestCorpus(t *testing.T) {
 // known tells the standards of the sheet that are read.
 func known(standard string) bool {
 	name, _, _ := strings.Cut(standard, ":")
-	return slices.Contains([]string{"EDIFACT", "X12", "UBL", "SBDH", "CII", "AS4"}, name)
+	return slices.Contains([]string{"EDIFACT", "X12", "UBL", "SBDH", "CII", "AS4", "EPCIS"}, name)
 }
 
 func compare(t *testing.T, r row, ic interchange.Interchange) {

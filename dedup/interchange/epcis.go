@@ -1,15 +1,222 @@
 package interchange
 
-import "firstcopy/dedup/interchange/internal/xmltoken"
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
 
-type eventSet struct{ open bool }
+	"firstcopy/dedup/interchange/internal/eventhash"
+	"firstcopy/dedup/interchange/internal/xmltoken"
+)
 
-func (e *eventSet) reset()                 {}
-func (e *eventSet) start(*xmltoken.Reader) {}
-func (e *eventSet) text([]byte)            {}
-func (e *eventSet) end()                   {}
-func (e *eventSet) add([32]byte)           {}
-func (m *markup) openEvent()               {}
-func (m *markup) closeEvent()              {}
+// An EPCIS document has no identity of its own, and may be captured in parts:
+// what counts are its events. An event's key is its eventID, or where it has
+// none its hash id (CBV 2.0 §8.9). An error declaration repeats the event with
+// its eventID (EPCIS 2.0 §7.4.1.4) and must not be taken for a copy of it, so
+// its key has "+errorDeclaration+" and the time of the declaration behind.
+//
+// The content of a document is the set of the hashes of its events, declarations
+// and master data, whatever else stands around them: in XML and in JSON, in any
+// order, it is the same.
 
-var epcisXML *dialect
+// maxHashes bounds how many hashes are held to be sorted: 2 MiB of them. The
+// events of a longer document have an order every so many.
+const maxHashes = 1 << 16
+
+// A hashSet digests a set.
+type hashSet struct {
+	list [][sha256.Size]byte
+	sums []byte // of what was too much for list
+}
+
+func (h *hashSet) reset() { h.list, h.sums = h.list[:0], h.sums[:0] }
+
+func (h *hashSet) add(sum [sha256.Size]byte) {
+	if len(h.list) == maxHashes {
+		sum := h.settle()
+		h.reset()
+		h.sums = append(h.sums, sum[:]...)
+	}
+	h.list = append(h.list, sum)
+}
+
+func (h *hashSet) empty() bool { return len(h.list) == 0 && len(h.sums) == 0 }
+
+// settle returns the digest of the set so far.
+func (h *hashSet) settle() (sum [sha256.Size]byte) {
+	slices.SortFunc(h.list, func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) })
+	digest := sha256.New()
+	digest.Write(h.sums)
+	for _, sum := range slices.Compact(h.list) {
+		digest.Write(sum[:])
+	}
+	digest.Sum(sum[:0])
+	return sum
+}
+
+// An eventSet is what is known of the events of a document.
+type eventSet struct {
+	open  bool
+	event eventhash.Event
+
+	hashes, keys hashSet
+	listed       []string // the keys, if they are few
+	uncounted    bool     // they are not
+}
+
+func (s *eventSet) reset() {
+	s.open = false
+	s.hashes.reset()
+	s.keys.reset()
+	s.listed, s.uncounted = nil, false
+}
+
+// take adds the event that is complete, as a message.
+func (s *eventSet) take() (msg Message, tooMuch bool) {
+	e := &s.event
+	s.open = false
+	if e.TooMuch() {
+		return msg, true
+	}
+	msg = Message{Group: -1, Type: Text(e.Type()), Date: Text(e.Get("eventTime")), Declared: -1, Digest: e.Sum()}
+	key := string(e.Get("eventID"))
+	if key == "" {
+		key = eventhash.ID(msg.Digest)
+	}
+	if e.Has("errorDeclaration") {
+		msg.Function, msg.Effect, msg.Predecessors = "error-declaration", Cancel, []string{Text([]byte(key))}
+		digest := sha256.New()
+		digest.Write(msg.Digest[:])
+		digest.Write(e.Declaration())
+		digest.Sum(msg.Digest[:0])
+		key += "+errorDeclaration+" + eventhash.Time(e.Get("errorDeclaration", "declarationTime"))
+	}
+	msg.Number = Text([]byte(key))
+	s.hashes.add(msg.Digest)
+	s.keys.add(sha256.Sum256([]byte(key)))
+	s.uncounted = s.uncounted || len(s.listed) == maxControls/16
+	if !s.uncounted {
+		s.listed = append(s.listed, msg.Number)
+	}
+	return msg, false
+}
+
+// addDocument adds master data.
+func (s *eventSet) addDocument(sum [sha256.Size]byte) {
+	s.hashes.add(sum)
+	s.keys.add(sum)
+	s.listed = append(s.listed, "sha256:"+hex.EncodeToString(sum[:]))
+}
+
+// The hooks of XML.
+
+func (m *markup) openEvent() {
+	m.events.event.Reset(m.x.Local(m.x.Name))
+	m.events.open, m.opened = true, m.x.Depth()
+}
+
+// eventStart continues the event. The elements in which EPCIS 1 wraps what it
+// had forgotten are passed over.
+func (m *markup) eventStart() {
+	e, x := &m.events.event, m.x
+	if x.Depth() == m.opened {
+		return
+	}
+	if wrapper(x) {
+		return
+	}
+	e.Open(x.Space(x.Name), x.Local(x.Name))
+	for i := range x.Attrs {
+		a := &x.Attrs[i]
+		e.Open(x.Space(a.Name), x.Local(a.Name))
+		e.Set(a.Value)
+		e.Close()
+	}
+}
+
+// wrapper tells the elements that only make room (EPCIS 1.2 §9.1).
+func wrapper(x *xmltoken.Reader) bool {
+	if x.Space(x.Name) != "" {
+		return false
+	}
+	local := x.Local(x.Name)
+	return local == "extension" || local == "baseExtension"
+}
+
+func (m *markup) eventEnd() {
+	switch {
+	case m.x.Depth() == m.opened:
+		m.closeEvent()
+	case !wrapper(m.x):
+		m.events.event.Close()
+	}
+}
+
+func (m *markup) closeEvent() {
+	msg, tooMuch := m.events.take()
+	if tooMuch {
+		m.tooMuch = true
+		return
+	}
+	m.addMessage(msg)
+}
+
+// What is kept of an EPCIS document.
+const (
+	epcisVersion field = 1 + iota
+	epcisCreated
+	epcisSender
+	epcisRecipient
+)
+
+var epcisXML = &dialect{standard: EPCIS, silent: true, root: epcisPaths(), identify: (*markup).epcisIdentify}
+
+func epcisPaths() *step {
+	const header = "EPCISHeader/sh:StandardBusinessDocumentHeader/"
+	root := paths(
+		path{field: epcisVersion, to: "@schemaVersion"},
+		path{field: epcisCreated, to: "@creationDate"},
+		path{field: epcisSender, to: header + "sh:Sender/sh:Identifier", qualifier: "Authority"},
+		path{field: epcisRecipient, to: header + "sh:Receiver/sh:Identifier", qualifier: "Authority"},
+	)
+	for _, list := range [...]string{"EPCISBody/EventList", "EPCISBody/q1:QueryResults/resultsBody/EventList",
+		"EPCISBody/q2:QueryResults/resultsBody/EventList"} {
+		events := root.add(list)
+		for _, where := range [...]string{"", "extension/", "extension/extension/"} {
+			events.add(where + "*").event = true
+		}
+	}
+	for _, data := range [...]string{"EPCISHeader/extension/EPCISMasterData", "EPCISHeader/EPCISMasterData"} {
+		root.add(data).document = func(*xmltoken.Reader) *dialect { return anyDocument }
+	}
+	return root
+}
+
+func (m *markup) epcisIdentify() {
+	r, ic := &m.envelope, m.ic
+	ic.Version = Text(r.get(epcisVersion))
+	m.setParties(identity{sender: r.get(epcisSender), senderQualifier: r.kind(epcisSender), recipient: r.get(epcisRecipient),
+		recipientQualifier: r.kind(epcisRecipient)})
+	m.identifyEvents(r.get(epcisCreated))
+}
+
+// identifyEvents makes the reference and the content of the events.
+func (m *markup) identifyEvents(created []byte) {
+	ic := m.ic
+	date, clock, _ := bytes.Cut(created, []byte("T"))
+	ic.Date, ic.Time = Text(date), Text(clock)
+	s := &m.events
+	switch {
+	case s.hashes.empty():
+		m.flag(noDocument)
+		ic.Standard = Content
+		return
+	case m.tooMuch:
+		m.flag(outOfBounds)
+		ic.Standard = Content
+		return
+	}
+	ic.Content = s.hashes.settle()
+	m.setControls(s.listed, s.uncounted, &s.keys)
+}

@@ -33,6 +33,7 @@ var readers = [...]reader{
 	{begins: x12Begins, read: readX12},
 	{begins: xmlBegins, read: readXML},
 	{begins: mimeBegins, read: readMIME},
+	{begins: jsonBegins, read: readJSON},
 }
 
 // A scanner is at work on one payload.

@@ -63,6 +63,7 @@ type markup struct {
 	name               string   // its root's
 	gs1                bool     // a document inside is of GS1 XML
 	events             eventSet
+	tooMuch            bool // an event is beyond the bounds
 }
 
 func readXML(s *scanner, ic *Interchange) {
@@ -88,7 +89,7 @@ func (s *scanner) openMarkup(ic *Interchange) *markup {
 	m.to, m.form, m.mute = &m.envelope, &m.forms[0], 0
 	m.at, m.capture, m.open = m.at[:0], nil, nil
 	m.events.reset()
-	m.dialect, m.gs1 = nil, false
+	m.dialect, m.gs1, m.tooMuch = nil, false, false
 	return m
 }
 
@@ -209,7 +210,7 @@ func (m *markup) start() {
 		m.enter(st)
 	}
 	if m.events.open {
-		m.events.start(m.x)
+		m.eventStart()
 	}
 	if m.mute == 0 {
 		m.form.start(m.x)
@@ -267,7 +268,7 @@ func (m *markup) text() {
 		m.to.extend(m.x.Text)
 	}
 	if m.events.open {
-		m.events.text(m.x.Text)
+		m.events.event.Add(m.x.Text)
 	}
 	if m.mute == 0 {
 		m.form.text(m.x.Text, m.x.Blank)
@@ -286,10 +287,7 @@ func (m *markup) end() {
 		m.capture = nil
 	}
 	if m.events.open {
-		m.events.end()
-		if depth == m.opened {
-			m.closeEvent()
-		}
+		m.eventEnd()
 	}
 	if m.open != nil && depth == m.opened {
 		m.closeDocument()
@@ -311,7 +309,7 @@ func (m *markup) closeDocument() {
 	m.form = &m.forms[0]
 	if m.dialect.silent {
 		m.mute = 1
-		m.events.add(msg.Digest)
+		m.events.addDocument(msg.Digest)
 	} else {
 		m.form.digest(msg.Digest)
 	}

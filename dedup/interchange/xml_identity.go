@@ -1,7 +1,6 @@
 package interchange
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"slices"
 	"strings"
@@ -63,15 +62,15 @@ func (m *markup) setParties(id identity) {
 }
 
 // setControls makes one control reference of several: the sorted list, with
-// blanks between, if it can be read, else a digest of it.
-func (m *markup) setControls(keys []string) {
+// blanks between, if it can be read, else a digest of the set.
+func (m *markup) setControls(keys []string, more bool, set *hashSet) {
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	list := strings.Join(keys, " ")
-	if len(list) <= maxControls && strings.Count(list, " ") == len(keys)-1 {
+	if !more && len(list) <= maxControls && strings.Count(list, " ") == len(keys)-1 {
 		m.ic.Control = list
 	} else {
-		sum := sha256.Sum256([]byte(strings.Join(keys, "\x00")))
+		sum := set.settle()
 		m.ic.Control = "sha256:" + hex.EncodeToString(sum[:])
 	}
 	m.ic.AsWritten.Control = m.ic.Control
