@@ -129,9 +129,7 @@ func (m *markup) eventStart() {
 	e.Open(x.Space(x.Name), x.Local(x.Name))
 	for i := range x.Attrs {
 		a := &x.Attrs[i]
-		e.Open(x.Space(a.Name), x.Local(a.Name))
-		e.Set(a.Value)
-		e.Close()
+		e.Attr(x.Space(a.Name), x.Local(a.Name), a.Value)
 	}
 }
 
@@ -180,7 +178,8 @@ func epcisPaths() *step {
 		path{field: epcisSender, to: header + "sh:Sender/sh:Identifier", qualifier: "Authority"},
 		path{field: epcisRecipient, to: header + "sh:Receiver/sh:Identifier", qualifier: "Authority"},
 	)
-	for _, list := range [...]string{"EPCISBody/EventList", "EPCISBody/q1:QueryResults/resultsBody/EventList",
+	for _, list := range [...]string{"EPCISBody/EventList", "EPCISBody/QueryResults/resultsBody/EventList",
+		"EPCISBody/q1:QueryResults/resultsBody/EventList",
 		"EPCISBody/q2:QueryResults/resultsBody/EventList"} {
 		events := root.add(list)
 		for _, where := range [...]string{"", "extension/", "extension/extension/"} {

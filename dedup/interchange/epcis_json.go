@@ -239,6 +239,8 @@ func (e *epcisJSON) object(of string) {
 		switch {
 		case name == "@context":
 			e.context()
+		case name == "rdfs:comment": // for people
+			e.skip()
 		case (name == "type" || name == "isA") && event.Depth() == 1 && e.kind == jsontoken.String:
 			event.SetType(e.j.Text)
 		case name == of && e.kind == jsontoken.String: // a bizTransaction is the value of itself

@@ -25,7 +25,8 @@ const (
 )
 
 // An Event is a tree of properties: name, value, and properties of its own, in
-// the structure of EPCIS 2.0 XML. It is built by Open, Set and Add, and Close.
+// the structure of EPCIS 2.0 XML. It is built by
+// Open, Attr, Set or Add, and Close.
 type Event struct {
 	// Bare says that standard vocabulary is written as bare words, "shipping",
 	// as it is in JSON-LD.
@@ -43,6 +44,7 @@ type Event struct {
 type node struct {
 	name, value       span
 	property          property
+	inside            bool // a property inside has begun, an attribute excepted
 	parent            int32
 	first, last, next int32 // children; 0 is none
 }
@@ -79,6 +81,7 @@ func (e *Event) Open(space, local string) {
 		return
 	}
 	n := node{parent: e.open[len(e.open)-1]}
+	e.nodes[n.parent].inside = true
 	if space == "" {
 		n.property = properties[local]
 		n.name = e.keep([]byte(local))
@@ -107,6 +110,16 @@ func (e *Event) Set(value []byte) {
 	}
 }
 
+// Attr adds a property with its value that stands in a tag, so that text may
+// follow.
+func (e *Event) Attr(space, local string, value []byte) {
+	inside := e.nodes[e.open[len(e.open)-1]].inside
+	e.Open(space, local)
+	e.Set(value)
+	e.Close()
+	e.nodes[e.open[len(e.open)-1]].inside = inside
+}
+
 // Add continues the value of the open property. Text behind a property inside
 // is none.
 func (e *Event) Add(value []byte) {
@@ -115,7 +128,7 @@ func (e *Event) Add(value []byte) {
 	}
 	n := &e.nodes[e.open[len(e.open)-1]]
 	switch {
-	case n.first != 0:
+	case n.inside:
 	case n.value.start == n.value.end:
 		n.value = e.keep(value)
 	default:
