@@ -134,11 +134,11 @@ func (r *Reader) number() Kind {
 	n := numeral(b)
 	if n == len(b) && !r.last {
 		b = r.at(MaxValue + 1)
-		if n = numeral(b); n > MaxValue {
-			return r.broken(Bounds)
-		}
+		n = numeral(b)
 	}
 	switch {
+	case n > MaxValue:
+		return r.broken(Bounds)
 	case n == 0, !isNumber(b[:n]):
 		return r.broken(Malformed)
 	case n == len(b) && len(r.open) > 0:
