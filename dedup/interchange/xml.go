@@ -132,8 +132,9 @@ func (m *markup) readDocument() bool {
 	return false
 }
 
-// abandon makes the rest of the payload, or what comes before the next XML
-// declaration, known by its content alone.
+// abandon makes the rest of the payload known by its content alone. Even where
+// another XML declaration comes, it is not cut: more often than two documents
+// are joined, of which the first is cut off, one was put into another as it was.
 func (m *markup) abandon(kind xmltoken.Kind) {
 	fault := m.x.Fault
 	m.x.Close()
@@ -141,9 +142,7 @@ func (m *markup) abandon(kind xmltoken.Kind) {
 	if kind == xmltoken.Broken {
 		m.flag(xmlFaults[fault])
 	}
-	if fault != xmltoken.Restart {
-		m.drain()
-	}
+	m.drain()
 }
 
 // forget drops what was found: the interchange goes by its content.
