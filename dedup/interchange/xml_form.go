@@ -89,7 +89,7 @@ func (f *xmlForm) text(b []byte, blank bool) {
 		return
 	default:
 		f.write(f.blank)
-		f.isContent = true
+		f.blank, f.isContent = f.blank[:0], true
 	}
 	f.write(b)
 }
