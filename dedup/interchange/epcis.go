@@ -62,7 +62,8 @@ type eventSet struct {
 
 	hashes, keys hashSet
 	listed       []string // the keys, if they are few
-	uncounted    bool     // they are not
+	key          []byte
+	uncounted    bool // they are not
 }
 
 func (s *eventSet) reset() {
@@ -72,34 +73,42 @@ func (s *eventSet) reset() {
 	s.listed, s.uncounted = nil, false
 }
 
-// take adds the event that is complete, as a message.
-func (s *eventSet) take() (msg Message, tooMuch bool) {
+// shrink gives the memory of a large document back.
+func (s *eventSet) shrink() {
+	if s.event.Large() || cap(s.hashes.list) > maxHashes/16 {
+		*s = eventSet{}
+	}
+}
+
+// take adds the event that is complete, and makes a message of it if one is
+// wanted.
+func (s *eventSet) take(wanted bool) (msg Message) {
 	e := &s.event
-	s.open = false
-	if e.TooMuch() {
-		return msg, true
+	sum := e.Sum()
+	key := append(s.key[:0], e.Get("eventID")...)
+	if len(key) == 0 {
+		key = eventhash.AppendID(key, sum)
 	}
-	msg = Message{Group: -1, Type: Text(e.Type()), Date: Text(e.Get("eventTime")), Declared: -1, Digest: e.Sum()}
-	key := string(e.Get("eventID"))
-	if key == "" {
-		key = eventhash.ID(msg.Digest)
+	of := len(key)
+	declared := e.Has("errorDeclaration")
+	if declared {
+		sum = sha256.Sum256(append(sum[:], e.Declaration()...))
+		key = eventhash.AppendTime(append(key, "+errorDeclaration+"...), e.Get("errorDeclaration", "declarationTime"))
 	}
-	if e.Has("errorDeclaration") {
-		msg.Function, msg.Effect, msg.Predecessors = "error-declaration", Cancel, []string{Text([]byte(key))}
-		digest := sha256.New()
-		digest.Write(msg.Digest[:])
-		digest.Write(e.Declaration())
-		digest.Sum(msg.Digest[:0])
-		key += "+errorDeclaration+" + eventhash.Time(e.Get("errorDeclaration", "declarationTime"))
+	s.key = key
+	s.hashes.add(sum)
+	s.keys.add(sha256.Sum256(key))
+	if s.uncounted = s.uncounted || len(s.listed) == maxControls/16; !s.uncounted {
+		s.listed = append(s.listed, Text(key))
 	}
-	msg.Number = Text([]byte(key))
-	s.hashes.add(msg.Digest)
-	s.keys.add(sha256.Sum256([]byte(key)))
-	s.uncounted = s.uncounted || len(s.listed) == maxControls/16
-	if !s.uncounted {
-		s.listed = append(s.listed, msg.Number)
+	if !wanted {
+		return msg
 	}
-	return msg, false
+	msg = Message{Group: -1, Type: Text(e.Type()), Number: Text(key), Date: Text(e.Get("eventTime")), Declared: -1, Digest: sum}
+	if declared {
+		msg.Function, msg.Effect, msg.Predecessors = "error-declaration", Cancel, []string{Text(key[:of])}
+	}
+	return msg
 }
 
 // addDocument adds master data.
@@ -152,12 +161,19 @@ func (m *markup) eventEnd() {
 }
 
 func (m *markup) closeEvent() {
-	msg, tooMuch := m.events.take()
-	if tooMuch {
+	set := &m.events
+	set.open = false
+	if set.event.TooMuch() {
 		m.tooMuch = true
 		return
 	}
-	m.addMessage(msg)
+	wanted := len(m.ic.Messages) < maxListed
+	if msg := set.take(wanted); wanted {
+		m.addMessage(msg)
+	} else {
+		m.addType(m.ic, set.event.Type())
+		m.flag(listsCut)
+	}
 }
 
 // What is kept of an EPCIS document.
@@ -207,12 +223,12 @@ func (m *markup) identifyEvents(created []byte) {
 	ic.Date, ic.Time = Text(date), Text(clock)
 	s := &m.events
 	switch {
-	case s.hashes.empty():
-		m.flag(noDocument)
-		ic.Standard = Content
-		return
 	case m.tooMuch:
 		m.flag(outOfBounds)
+		ic.Standard = Content
+		return
+	case s.hashes.empty():
+		m.flag(noDocument)
 		ic.Standard = Content
 		return
 	}

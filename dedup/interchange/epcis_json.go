@@ -58,7 +58,8 @@ type epcisJSON struct {
 	*markup
 	j        *jsontoken.Reader
 	prefixes map[string]string // of compact URIs
-	kind     jsontoken.Kind    // of the current token
+	names    map[string]string
+	kind     jsontoken.Kind // of the current token
 	fault    irregularity
 	broken   bool
 }
@@ -66,7 +67,7 @@ type epcisJSON struct {
 func readJSON(s *scanner, ic *Interchange) {
 	m := s.openMarkup(ic)
 	defer m.close()
-	e := epcisJSON{markup: m, j: jsonReaders.Get().(*jsontoken.Reader), prefixes: map[string]string{}}
+	e := epcisJSON{markup: m, j: jsonReaders.Get().(*jsontoken.Reader), prefixes: map[string]string{}, names: map[string]string{}}
 	defer jsonReaders.Put(e.j)
 	kind := kindOfJSON(s.need(lookahead))
 	ic.Standard = EPCIS
@@ -112,11 +113,26 @@ func (e *epcisJSON) next() jsontoken.Kind {
 // the current token. f reads to the end of the value.
 func (e *epcisJSON) members(f func(name string)) {
 	for e.next() == jsontoken.Member {
-		name := string(e.j.Text)
+		name := e.name(e.j.Text)
 		e.next()
 		f(name)
 	}
 }
+
+// name is string for names that repeat.
+func (e *epcisJSON) name(b []byte) string {
+	name, known := e.names[string(b)]
+	if !known {
+		name = string(b)
+		if len(e.names) < maxNames {
+			e.names[name] = name
+		}
+	}
+	return name
+}
+
+// maxNames bounds how many names are remembered, for the sake of speed.
+const maxNames = 256
 
 // elements calls f for each element of the array that has begun.
 func (e *epcisJSON) elements(f func()) {

@@ -23,6 +23,9 @@ func FuzzScan(f *testing.F) {
 		strings.Replace(x12Message, "*:~", "*~", 1),
 		"UNB\x1DUNOB\x1F1\x1DA\x1DB\x1D260301\x1F0930\x1DR1\x1CUNZ\x1D0\x1DR1\x1C",
 		"UNB+ANSI:1+A+B+260301+0930+R1'UNZ+0+R1'junk'UNA:+.? 'UNB+UNOD'",
+		ublMinimal, sbdh(ublMinimal), ciiDocument("380", "", ""), gs1(sbdhHeader, gs1Order("ADD", "COPY")), zugferd1,
+		cxml("p", "t", cxmlOrder("new", "")), as4(soap12, as4User("m")+as4Signal("n", "<eb:Receipt/>")), epcisDocument(event), "{" + event + "}",
+		multipart("", "\r\n"+as4(soap11, as4User("m")), "\r\npart"), "<!-- -->" + ublMinimal + "<?p?>" + ublMinimal + edifactMessage,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -34,10 +37,15 @@ func FuzzScan(f *testing.F) {
 			t.Fatalf("octet by octet: %+v, %v\nwant %+v", got, err, want)
 		}
 		for _, ic := range want {
-			if ic.Standard != interchange.Content && (ic.Sender == "" || ic.Recipient == "" || ic.Control == "") {
+			delimited := ic.Standard == interchange.EDIFACT || ic.Standard == interchange.X12
+			if ic.Standard != interchange.Content && (ic.Control == "" || delimited && (ic.Sender == "" || ic.Recipient == "")) {
 				t.Fatalf("identified without an identity: %+v", ic.Reference)
 			}
-			if len(ic.Control) > 4*64+7 || len(ic.Sender) > 4*64 || len(ic.Types) > 1000 || len(ic.MessageTypes) > 64 {
+			longest := 64
+			if !delimited {
+				longest = 255
+			}
+			if len(ic.Control) > 4*longest+7 || len(ic.Sender) > 4*longest || len(ic.Types) > 1000 || len(ic.MessageTypes) > 64 {
 				t.Fatalf("out of bounds: %+v", ic)
 			}
 		}

@@ -35,7 +35,13 @@ func xmlBegins(b []byte) bool {
 	if x.Open(&rest) == xmltoken.Start {
 		return dialectOf(x) != nil
 	}
-	return len(b) >= maxJunkReach && x.Fault == xmltoken.NoRoot && (b[1] == '?' || b[1] == '!')
+	switch x.Fault {
+	case xmltoken.NoRoot:
+		return len(b) >= maxJunkReach && (b[1] == '?' || b[1] == '!')
+	case xmltoken.Doctype, xmltoken.Encoding: // whatever it is, this is why it is not read
+		return true
+	}
+	return false
 }
 
 // A markup reads one XML interchange.
@@ -96,6 +102,7 @@ func (s *scanner) openMarkup(ic *Interchange) *markup {
 func (m *markup) close() {
 	xmlReaders.Put(m.x)
 	m.x, m.ic = nil, nil
+	m.events.shrink()
 }
 
 // readDocument reads an XML document at the current position. If it is not of a

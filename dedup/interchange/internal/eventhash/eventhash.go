@@ -19,9 +19,11 @@ import (
 
 // Bounds on one event.
 const (
-	MaxText  = 8 << 20 // octets of names and values
-	MaxNodes = 1 << 18
+	MaxText  = 4 << 20 // octets of names and values
+	MaxNodes = 1 << 17 // properties
 	maxDepth = 128
+
+	usual = 1 << 20 // octets of an event that is not large
 )
 
 // An Event is a tree of properties: name, value, and properties of its own, in
@@ -49,7 +51,7 @@ type node struct {
 	first, last, next int32 // children; 0 is none
 }
 
-type span struct{ start, end int }
+type span struct{ start, end uint32 }
 
 // Reset begins an event of the given type, "ObjectEvent".
 func (e *Event) Reset(kind string) {
@@ -65,13 +67,16 @@ func (e *Event) SetType(kind []byte) { e.nodes[0].name = e.keep(kind) }
 // TooMuch says that the event is beyond the bounds, and its hash worthless.
 func (e *Event) TooMuch() bool { return e.tooMuch }
 
+// Large says that it would be a waste to keep the memory for other events.
+func (e *Event) Large() bool { return cap(e.text)+cap(e.scratch)+64*cap(e.nodes) > usual }
+
 func (e *Event) keep(b []byte) span {
 	if len(e.text)+len(b) > MaxText {
 		e.tooMuch = true
 		b = nil
 	}
 	e.text = append(e.text, b...)
-	return span{len(e.text) - len(b), len(e.text)}
+	return span{uint32(len(e.text) - len(b)), uint32(len(e.text))}
 }
 
 // Open begins a property of the one that is open. The name of an extension is
@@ -178,7 +183,7 @@ func (e *Event) child(of int32, name string) int32 {
 // Sum is the hash of the event.
 func (e *Event) Sum() [sha256.Size]byte { return sha256.Sum256(e.Prehash()) }
 
-// ID is the hash id with a sum.
-func ID(sum [sha256.Size]byte) string {
-	return "ni:///sha-256;" + hex.EncodeToString(sum[:]) + "?ver=CBV2.0"
+// AppendID adds the hash id with a sum.
+func AppendID(to []byte, sum [sha256.Size]byte) []byte {
+	return append(hex.AppendEncode(append(to, "ni:///sha-256;"...), sum[:]), "?ver=CBV2.0"...)
 }

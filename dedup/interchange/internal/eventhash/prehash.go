@@ -70,7 +70,7 @@ func (e *Event) byRule(at int32, r *rule) {
 	if len(value) > 0 {
 		e.scratch = append(e.scratch, '=')
 		if r.time {
-			e.scratch = appendTime(e.scratch, value)
+			e.scratch = AppendTime(e.scratch, value)
 		} else {
 			e.scratch = e.appendValue(e.scratch, value, r.vocabulary)
 		}
@@ -106,7 +106,7 @@ func (e *Event) plain(at int32) {
 func (e *Event) mark() int { return len(e.spans) }
 
 func (e *Event) span(start int) {
-	e.spans = append(e.spans, span{start, len(e.scratch)})
+	e.spans = append(e.spans, span{uint32(start), uint32(len(e.scratch))})
 }
 
 // sort puts the strings from the given span on into order, octet by octet.
@@ -117,7 +117,7 @@ func (e *Event) sort(first int) {
 		return
 	}
 	compare := func(a, b span) int { return bytes.Compare(e.scratch[a.start:a.end], e.scratch[b.start:b.end]) }
-	start, end := list[0].start, len(e.scratch)
+	start, end := list[0].start, uint32(len(e.scratch))
 	if slices.IsSortedFunc(list, compare) {
 		return
 	}

@@ -75,9 +75,9 @@ func digits[T []byte | string](s T) bool {
 	return len(s) > 0
 }
 
-// appendTime adds a point in time as UTC with three decimals, of which the last
+// AppendTime adds a point in time as UTC with three decimals, of which the last
 // is rounded up from a fourth of 5; what is none is added as it stands.
-func appendTime(to, value []byte) []byte {
+func AppendTime(to, value []byte) []byte {
 	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(string(value)))
 	if err != nil || len(value) > 64 {
 		return append(to, value...)
@@ -85,6 +85,3 @@ func appendTime(to, value []byte) []byte {
 	const layout = "2006-01-02T15:04:05.000Z"
 	return t.UTC().Round(time.Millisecond).AppendFormat(to, layout)
 }
-
-// Time is a point in time in canonical form.
-func Time(value []byte) string { return string(appendTime(nil, value)) }

@@ -174,11 +174,11 @@ func (r *Reader) endTag() Kind {
 	name := r.openNames[top.start:]
 	b := r.at(len(name) + chunk)
 	n := 2 + len(name)
+	if !bytes.HasPrefix(name, b[2:min(n, len(b))]) {
+		return r.broken(Malformed)
+	}
 	if len(b) <= n {
 		return r.broken(Truncated)
-	}
-	if string(b[2:n]) != string(name) {
-		return r.broken(Malformed)
 	}
 	for n < len(b) && white[b[n]] {
 		n++
