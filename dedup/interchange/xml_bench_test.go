@@ -58,9 +58,23 @@ func ublInvoice(size int) []byte {
 	return []byte(b.String())
 }
 
+// events builds an EPCIS document of at least size octets.
+func events(size int) []byte {
+	var list []string
+	for n := 0; n < size; n += len(list[len(list)-1]) + 3 {
+		list = append(list, fmt.Sprintf(`"type":"ObjectEvent","eventTime":"2026-03-01T09:15:%02d.%03dZ","eventTimeZoneOffset":"+01:00",`+
+			`"epcList":["urn:epc:id:sgtin:4000862.012345.%[3]d","urn:epc:id:sgtin:4000862.012346.%[3]d"],"action":"OBSERVE",`+
+			`"bizStep":"shipping","disposition":"in_transit","readPoint":{"id":"urn:epc:id:sgln:4000862.00012.7"},`+
+			`"bizTransactionList":[{"type":"po","bizTransaction":"urn:epc:id:gdti:4000862.00001.%[3]d"}]`, len(list)/1000%60, len(list)%1000, len(list)))
+	}
+	return []byte(epcisDocument(list...))
+}
+
 func markupPayloads() []namedPayload {
 	return []namedPayload{
 		{"ubl-8KiB", ublInvoice(8 << 10)},
 		{"ubl-16MiB", ublInvoice(16 << 20)},
+		{"sbdh-16MiB", []byte(sbdh(strings.TrimSpace(strings.TrimPrefix(string(ublInvoice(16<<20)), `<?xml version="1.0" encoding="UTF-8"?>`))))},
+		{"epcis-16MiB", events(16 << 20)},
 	}
 }

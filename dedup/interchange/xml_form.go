@@ -62,11 +62,9 @@ func (f *xmlForm) tag(start bool) {
 }
 
 func (f *xmlForm) start(x *xmltoken.Reader) {
-	f.writeByte(xmlStart)
-	f.name(x, x.Name)
+	f.name(xmlStart, x, x.Name)
 	for i := range x.Attrs {
-		f.writeByte(xmlAttr)
-		f.name(x, x.Attrs[i].Name)
+		f.name(xmlAttr, x, x.Attrs[i].Name)
 		f.write(x.Attrs[i].Value)
 	}
 	f.writeByte(xmlBody)
@@ -94,16 +92,16 @@ func (f *xmlForm) text(b []byte, blank bool) {
 	f.write(b)
 }
 
-// name writes a name, or its number if that is known.
-func (f *xmlForm) name(x *xmltoken.Reader, n xmltoken.Name) {
+// name writes a mark and a name, or the number of the name if that is known.
+func (f *xmlForm) name(mark byte, x *xmltoken.Reader, n xmltoken.Name) {
 	e := &f.numbers[n]
 	known := e.epoch == f.epoch
 	if !known {
 		*e = numbered{f.epoch, f.next}
 		f.next++
 	}
-	f.writeByte(byte(e.number))
-	f.writeByte(byte(e.number >> 8))
+	f.room(3)
+	f.block = append(f.block, mark, byte(e.number), byte(e.number>>8))
 	if !known {
 		f.text8(x.Space(n))
 		f.text8(x.Local(n))

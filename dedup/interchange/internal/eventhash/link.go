@@ -34,7 +34,7 @@ var linkKeys = map[string]linkKey{
 }
 
 // fromLink reads a GS1 Digital Link URI of any domain and path.
-func fromLink(uri string) (string, bool) {
+func fromLink(to []byte, uri string) ([]byte, bool) {
 	_, path, _ := strings.Cut(uri, "://")
 	path, _, _ = strings.Cut(path, "#")
 	path, _, _ = strings.Cut(path, "?")
@@ -57,9 +57,10 @@ func fromLink(uri string) (string, bool) {
 		if !k.fits(value) {
 			continue
 		}
-		return k.link(name, value, parts[i+2:])
+		link, ok := k.link(name, value, parts[i+2:])
+		return append(to, link...), ok
 	}
-	return "", false
+	return to, false
 }
 
 func (k linkKey) fits(value string) bool {

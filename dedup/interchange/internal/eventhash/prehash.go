@@ -27,8 +27,15 @@ func (e *Event) Declaration() []byte {
 // inside adds the properties of a node: those that have a rule in the order of
 // the rules, all others behind them.
 func (e *Event) inside(at int32, rules []rule, isEvent bool) {
+	var present uint64 // which properties there may be
+	for c := e.nodes[at].first; c != 0; c = e.nodes[c].next {
+		present |= e.nodes[c].property.bit()
+	}
 	for i := range rules {
 		r := &rules[i]
+		if present&r.property.bit() == 0 {
+			continue
+		}
 		first := e.mark()
 		for c := e.nodes[at].first; c != 0; c = e.nodes[c].next {
 			if e.nodes[c].property == r.property {
@@ -51,6 +58,9 @@ func (e *Event) inside(at int32, rules []rule, isEvent bool) {
 	}
 	e.sort(first)
 }
+
+// bit is one of 64, that properties share.
+func (p property) bit() uint64 { return 1 << (p & 63) }
 
 func ruled(rules []rule, p property) bool {
 	return slices.ContainsFunc(rules, func(r rule) bool { return r.property == p })

@@ -35,8 +35,8 @@ func (e *Event) appendValue(to, value []byte, vocabulary string) []byte {
 			return append(append(to, v.is...), value[len(v.as):]...)
 		}
 	}
-	if uri, ok := canonicalKey(string(value)); ok {
-		return append(to, uri...)
+	if uri, ok := appendKey(to, value); ok {
+		return uri
 	}
 	return append(to, value...)
 }

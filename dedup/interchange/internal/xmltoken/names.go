@@ -3,6 +3,7 @@ package xmltoken
 import (
 	"bytes"
 	"encoding/binary"
+	"unicode/utf8"
 )
 
 // A Name is an expanded name of the current document: a namespace and a local
@@ -160,7 +161,12 @@ func (r *Reader) resolve(raw []byte, attr bool) (Name, Fault) {
 		return slot.name, NoFault
 	}
 	prefix, local := split(raw)
-	if len(local) == 0 || len(prefix) == 0 && len(local) != len(raw) || bytes.IndexByte(local, ':') >= 0 || namePart[local[0]] {
+	switch {
+	case len(raw) > maxName:
+		return 0, Bounds
+	case len(local) == 0, namePart[local[0]], bytes.IndexByte(local, ':') >= 0, // that is no name
+		len(local) != len(raw) && (len(prefix) == 0 || namePart[prefix[0]]),
+		r.Charset == "" && !utf8.Valid(raw):
 		return 0, Malformed
 	}
 	in := noSpace

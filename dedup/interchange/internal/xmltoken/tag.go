@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // startTag reads "<name attributes>" or "<name attributes/>".
@@ -159,11 +158,8 @@ func (r *Reader) enter(raw []byte, declares bool) Fault {
 			return fault
 		}
 	}
-	if len(r.open) == MaxDepth || len(raw) > maxName {
+	if len(r.open) == MaxDepth {
 		return Bounds
-	}
-	if len(raw) == 0 || namePart[raw[0]] || !r.letters(raw) {
-		return Malformed
 	}
 	name, fault := r.resolve(raw, false)
 	if fault != NoFault {
@@ -171,12 +167,6 @@ func (r *Reader) enter(raw []byte, declares bool) Fault {
 	}
 	for i := range r.Attrs {
 		a := &r.Attrs[i]
-		if len(a.raw) > maxName {
-			return Bounds
-		}
-		if namePart[a.raw[0]] || !r.letters(a.raw) {
-			return Malformed
-		}
 		if a.Name, fault = r.resolve(a.raw, true); fault != NoFault {
 			return fault
 		}
@@ -247,6 +237,3 @@ func (r *Reader) sort() bool {
 	}
 	return true
 }
-
-// letters tells whether the octets from 0x80 on are characters.
-func (r *Reader) letters(b []byte) bool { return r.Charset != "" || utf8.Valid(b) }
