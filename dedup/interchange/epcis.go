@@ -41,6 +41,11 @@ func (h *hashSet) add(sum [sha256.Size]byte) {
 	h.list = append(h.list, sum)
 }
 
+// take makes the set the same as another.
+func (h *hashSet) take(other *hashSet) {
+	h.list, h.sums = append(h.list[:0], other.list...), append(h.sums[:0], other.sums...)
+}
+
 func (h *hashSet) empty() bool { return len(h.list) == 0 && len(h.sums) == 0 }
 
 // settle returns the digest of the set so far.
@@ -60,17 +65,19 @@ type eventSet struct {
 	open  bool
 	event eventhash.Event
 
-	hashes, keys hashSet
-	listed       []string // the keys, if they are few
-	key          []byte
-	uncounted    bool // they are not
+	hashes    hashSet
+	keys      hashSet  // instead of the hashes, if some have keys of their own
+	claimed   bool     // some have
+	listed    []string // the keys, if they are few
+	uncounted bool     // they are not
+	key       []byte
 }
 
 func (s *eventSet) reset() {
 	s.open = false
 	s.hashes.reset()
 	s.keys.reset()
-	s.listed, s.uncounted = nil, false
+	s.claimed, s.listed, s.uncounted = false, nil, false
 }
 
 // shrink gives the memory of a large document back.
@@ -86,7 +93,8 @@ func (s *eventSet) take(wanted bool) (msg Message) {
 	e := &s.event
 	sum := e.Sum()
 	key := append(s.key[:0], e.Get("eventID")...)
-	if len(key) == 0 {
+	claimed := len(key) > 0
+	if !claimed {
 		key = eventhash.AppendID(key, sum)
 	}
 	of := len(key)
@@ -96,11 +104,8 @@ func (s *eventSet) take(wanted bool) (msg Message) {
 		key = eventhash.AppendTime(append(key, "+errorDeclaration+"...), e.Get("errorDeclaration", "declarationTime"))
 	}
 	s.key = key
+	s.addKey(key, sum, claimed || declared)
 	s.hashes.add(sum)
-	s.keys.add(sha256.Sum256(key))
-	if s.uncounted = s.uncounted || len(s.listed) == maxControls/16; !s.uncounted {
-		s.listed = append(s.listed, Text(key))
-	}
 	if !wanted {
 		return msg
 	}
@@ -111,11 +116,36 @@ func (s *eventSet) take(wanted bool) (msg Message) {
 	return msg
 }
 
+// addKey adds the key of an event, or of master data, which is either its own
+// or only another way to write the sum that is about to be added.
+func (s *eventSet) addKey(key []byte, sum [sha256.Size]byte, own bool) {
+	if own && !s.claimed {
+		s.claimed = true
+		s.keys.take(&s.hashes)
+	}
+	switch {
+	case own:
+		s.keys.add(sha256.Sum256(key))
+	case s.claimed:
+		s.keys.add(sum)
+	}
+	if s.uncounted = s.uncounted || len(s.listed) == maxControls/16; !s.uncounted {
+		s.listed = append(s.listed, Text(key))
+	}
+}
+
+// keySet digests the keys.
+func (s *eventSet) keySet() *hashSet {
+	if s.claimed {
+		return &s.keys
+	}
+	return &s.hashes
+}
+
 // addDocument adds master data.
 func (s *eventSet) addDocument(sum [sha256.Size]byte) {
+	s.addKey([]byte("sha256:"+hex.EncodeToString(sum[:])), sum, false)
 	s.hashes.add(sum)
-	s.keys.add(sum)
-	s.listed = append(s.listed, "sha256:"+hex.EncodeToString(sum[:]))
 }
 
 // The hooks of XML.
@@ -233,5 +263,5 @@ func (m *markup) identifyEvents(created []byte) {
 		return
 	}
 	ic.Content = s.hashes.settle()
-	m.setControls(s.listed, s.uncounted, &s.keys)
+	m.setControls(s.listed, s.uncounted, s.keySet())
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"firstcopy/dedup/interchange/internal/eventhash"
 	"firstcopy/dedup/interchange/internal/jsontoken"
 )
 
@@ -58,7 +59,7 @@ type epcisJSON struct {
 	*markup
 	j        *jsontoken.Reader
 	prefixes map[string]string // of compact URIs
-	names    map[string]string
+	names    map[string]*jsonName
 	kind     jsontoken.Kind // of the current token
 	fault    irregularity
 	broken   bool
@@ -67,7 +68,7 @@ type epcisJSON struct {
 func readJSON(s *scanner, ic *Interchange) {
 	m := s.openMarkup(ic)
 	defer m.close()
-	e := epcisJSON{markup: m, j: jsonReaders.Get().(*jsontoken.Reader), prefixes: map[string]string{}, names: map[string]string{}}
+	e := epcisJSON{markup: m, j: jsonReaders.Get().(*jsontoken.Reader), prefixes: map[string]string{}, names: map[string]*jsonName{}}
 	defer jsonReaders.Put(e.j)
 	kind := kindOfJSON(s.need(lookahead))
 	ic.Standard = EPCIS
@@ -109,30 +110,44 @@ func (e *epcisJSON) next() jsontoken.Kind {
 	return e.kind
 }
 
+// A jsonName is what is known of the name of a member.
+type jsonName struct {
+	text         string
+	space, local string             // of an extension
+	property     eventhash.Property // of the standard
+	element      *jsonName          // that a list has in XML
+}
+
+// maxNames bounds how many names are remembered, for the sake of speed.
+const maxNames = 256
+
+func (e *epcisJSON) name(b []byte) *jsonName {
+	if name := e.names[string(b)]; name != nil {
+		return name
+	}
+	text := string(b)
+	name := &jsonName{text: text, property: eventhash.PropertyOf(text)}
+	if prefix, local, ok := strings.Cut(text, ":"); ok && e.prefixes[prefix] != "" {
+		name.space, name.local = e.prefixes[prefix], local
+	}
+	if element := epcisLists[text]; element != "" {
+		name.element = &jsonName{text: element, property: eventhash.PropertyOf(element)}
+	}
+	if len(e.names) < maxNames {
+		e.names[text] = name
+	}
+	return name
+}
+
 // members calls f for each member of the object that has begun, its value being
 // the current token. f reads to the end of the value.
-func (e *epcisJSON) members(f func(name string)) {
+func (e *epcisJSON) members(f func(name *jsonName)) {
 	for e.next() == jsontoken.Member {
 		name := e.name(e.j.Text)
 		e.next()
 		f(name)
 	}
 }
-
-// name is string for names that repeat.
-func (e *epcisJSON) name(b []byte) string {
-	name, known := e.names[string(b)]
-	if !known {
-		name = string(b)
-		if len(e.names) < maxNames {
-			e.names[name] = name
-		}
-	}
-	return name
-}
-
-// maxNames bounds how many names are remembered, for the sake of speed.
-const maxNames = 256
 
 // elements calls f for each element of the array that has begun.
 func (e *epcisJSON) elements(f func()) {
@@ -145,7 +160,7 @@ func (e *epcisJSON) elements(f func()) {
 func (e *epcisJSON) skip() {
 	switch e.kind {
 	case jsontoken.ObjectStart:
-		e.members(func(string) { e.skip() })
+		e.members(func(*jsonName) { e.skip() })
 	case jsontoken.ArrayStart:
 		e.elements(e.skip)
 	}
@@ -153,8 +168,8 @@ func (e *epcisJSON) skip() {
 
 // document reads the members on the way to the events, wherever they stand.
 func (e *epcisJSON) document() (created []byte) {
-	e.members(func(name string) {
-		switch {
+	e.members(func(member *jsonName) {
+		switch name := member.text; {
 		case name == "@context":
 			e.context()
 		case name == "schemaVersion" && e.kind == jsontoken.String:
@@ -173,8 +188,8 @@ func (e *epcisJSON) document() (created []byte) {
 }
 
 // header looks for master data, which is hashed as an event would be.
-func (e *epcisJSON) header(name string) {
-	if name != "epcisMasterData" || e.kind != jsontoken.ObjectStart {
+func (e *epcisJSON) header(member *jsonName) {
+	if member.text != "epcisMasterData" || e.kind != jsontoken.ObjectStart {
 		e.skip()
 		return
 	}
@@ -191,8 +206,8 @@ func (e *epcisJSON) header(name string) {
 	e.addMessage(Message{Group: -1, Type: "EPCISMasterData", Declared: -1, Digest: sum})
 }
 
-func (e *epcisJSON) body(name string) {
-	switch {
+func (e *epcisJSON) body(member *jsonName) {
+	switch name := member.text; {
 	case name == "eventList" && e.kind == jsontoken.ArrayStart:
 		e.elements(e.event)
 	case name == "event":
@@ -211,12 +226,13 @@ func (e *epcisJSON) context() {
 	case jsontoken.ArrayStart:
 		e.elements(e.context)
 	case jsontoken.ObjectStart:
-		e.members(func(name string) {
+		e.members(func(member *jsonName) {
 			if e.kind == jsontoken.String && len(e.prefixes) < maxPrefixes && len(e.j.Text) <= maxValue {
-				e.prefixes[name] = string(e.j.Text)
+				e.prefixes[member.text] = string(e.j.Text)
 			}
 			e.skip()
 		})
+		clear(e.names) // they may mean something else now
 	}
 }
 
@@ -250,43 +266,49 @@ var epcisLists = map[string]string{
 // object reads the members of an object into the property that is open, whose
 // name is given.
 func (e *epcisJSON) object(of string) {
+	for e.next() == jsontoken.Member {
+		name := e.name(e.j.Text)
+		e.next()
+		e.member(of, name)
+	}
+}
+
+func (e *epcisJSON) member(of string, name *jsonName) {
 	event := &e.events.event
-	e.members(func(name string) {
-		switch {
-		case name == "@context":
-			e.context()
-		case name == "rdfs:comment": // for people
-			e.skip()
-		case (name == "type" || name == "isA") && event.Depth() == 1 && e.kind == jsontoken.String:
-			event.SetType(e.j.Text)
-		case name == of && e.kind == jsontoken.String: // a bizTransaction is the value of itself
-			e.set()
-		case epcisLists[name] != "" && e.kind == jsontoken.ArrayStart:
-			event.Open("", name)
-			e.elements(func() { e.property(epcisLists[name]) })
-			event.Close()
-		case e.kind == jsontoken.ArrayStart:
-			e.elements(func() { e.property(name) })
-		default:
-			e.property(name)
-		}
-	})
+	switch {
+	case name.text == "@context":
+		e.context()
+	case name.text == "rdfs:comment": // for people
+		e.skip()
+	case event.Depth() == 1 && (name.text == "type" || name.text == "isA") && e.kind == jsontoken.String:
+		event.SetType(e.j.Text)
+	case name.text == of && e.kind == jsontoken.String: // a bizTransaction is the value of itself
+		e.set()
+	case e.kind != jsontoken.ArrayStart:
+		e.property(name)
+	case name.element != nil:
+		event.OpenProperty(name.property, name.text)
+		e.elements(func() { e.property(name.element) })
+		event.Close()
+	default:
+		e.elements(func() { e.property(name) })
+	}
 }
 
 // property reads the current value as a property.
-func (e *epcisJSON) property(name string) {
+func (e *epcisJSON) property(name *jsonName) {
 	event := &e.events.event
 	if e.kind == jsontoken.ArrayStart { // a list in a list
 		e.elements(func() { e.property(name) })
 		return
 	}
-	space, local := "", name
-	if prefix, rest, ok := strings.Cut(name, ":"); ok && e.prefixes[prefix] != "" {
-		space, local = e.prefixes[prefix], rest
+	if name.space != "" {
+		event.Open(name.space, name.local)
+	} else {
+		event.OpenProperty(name.property, name.text)
 	}
-	event.Open(space, local)
 	if e.kind == jsontoken.ObjectStart {
-		e.object(name)
+		e.object(name.text)
 	} else if e.kind != jsontoken.Null {
 		e.set()
 	}

@@ -9,6 +9,9 @@
 // digest alone. A payload may hold several interchanges, of both standards,
 // each with its own service characters.
 //
+// Of XML and JSON it reads UBL 2, UN/CEFACT CII, the Standard Business Document
+// (Peppol, GS1), AS4, EPCIS 1.x and 2.0, GS1 XML and cXML; see markup.go.
+//
 // Real files break the standards, so Scan never refuses one: line breaks
 // inside segments, line breaks in place of terminators, byte order marks, lost
 // trailers and wrong counts are read through and reported in Irregular.
@@ -69,7 +72,8 @@ type Reference struct {
 	Standard Standard
 	Sender   string // 0004; ISA06 without its padding; "" for Content
 	// SenderQualifier is ISA05. It is empty for EDIFACT: networks add and drop
-	// 0007 on the way, so it is kept in AsWritten and out of the identity.
+	// 0007 on the way, so it is kept in AsWritten and out of the identity. For
+	// markup see markup.go.
 	SenderQualifier    string
 	Recipient          string // 0010; ISA08 without its padding
 	RecipientQualifier string // ISA07; empty for EDIFACT

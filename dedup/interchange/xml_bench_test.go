@@ -1,8 +1,15 @@
 package interchange_test
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"firstcopy/dedup/interchange"
 )
 
 // ublInvoice builds a UBL invoice of at least size octets, as most writers
@@ -77,4 +84,43 @@ func markupPayloads() []namedPayload {
 		{"sbdh-16MiB", []byte(sbdh(strings.TrimSpace(strings.TrimPrefix(string(ublInvoice(16<<20)), `<?xml version="1.0" encoding="UTF-8"?>`))))},
 		{"epcis-16MiB", events(16 << 20)},
 	}
+}
+
+// BenchmarkRatio compares the processor time of Scan with that of a plain
+// SHA-256 of the same octets, in turns, which holds on a machine with other
+// load.
+func BenchmarkRatio(b *testing.B) {
+	for _, c := range benchmarkPayloads() {
+		b.Run(c.name, func(b *testing.B) {
+			times := max(1, (1<<20)/len(c.payload))
+			r, h := bytes.NewReader(nil), sha256.New()
+			var scanning, hashing time.Duration
+			for b.Loop() {
+				start := processorTime(b)
+				for range times {
+					r.Reset(c.payload)
+					if _, err := interchange.Scan(r); err != nil {
+						b.Fatal(err)
+					}
+				}
+				scanned := processorTime(b)
+				for range times {
+					h.Reset()
+					h.Write(c.payload)
+					h.Sum(nil)
+				}
+				scanning, hashing = scanning+scanned-start, hashing+processorTime(b)-scanned
+			}
+			b.ReportMetric(hashing.Seconds()/scanning.Seconds(), "of-sha256")
+		})
+	}
+}
+
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

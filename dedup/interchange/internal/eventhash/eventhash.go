@@ -45,9 +45,8 @@ type Event struct {
 
 type node struct {
 	name, value       span
-	property          property
-	inside            bool // a property inside has begun, an attribute excepted
-	parent            int32
+	property          Property
+	inside            bool  // a property inside has begun, an attribute excepted
 	first, last, next int32 // children; 0 is none
 }
 
@@ -82,22 +81,37 @@ func (e *Event) keep(b []byte) span {
 // Open begins a property of the one that is open. The name of an extension is
 // preceded by its namespace.
 func (e *Event) Open(space, local string) {
-	if e.tooMuch = e.tooMuch || len(e.nodes) == MaxNodes || len(e.open) == maxDepth; e.tooMuch {
+	if space == "" {
+		e.OpenProperty(properties[local], local)
 		return
 	}
-	n := node{parent: e.open[len(e.open)-1]}
-	e.nodes[n.parent].inside = true
-	if space == "" {
-		n.property = properties[local]
-		n.name = e.keep([]byte(local))
-	} else {
-		n.name.start = e.keep([]byte("{")).start
-		e.keep([]byte(space))
-		e.keep([]byte("}"))
-		n.name.end = e.keep([]byte(local)).end
+	if e.full() {
+		return
 	}
-	at := int32(len(e.nodes))
-	parent := &e.nodes[n.parent]
+	name := span{start: e.keep([]byte("{")).start}
+	e.keep([]byte(space))
+	e.keep([]byte("}"))
+	name.end = e.keep([]byte(local)).end
+	e.add(node{name: name})
+}
+
+// OpenProperty is Open for a name whose property is known.
+func (e *Event) OpenProperty(p Property, name string) {
+	if !e.full() {
+		e.add(node{name: e.keep([]byte(name)), property: p})
+	}
+}
+
+func (e *Event) full() bool {
+	e.tooMuch = e.tooMuch || len(e.nodes) == MaxNodes || len(e.open) == maxDepth
+	return e.tooMuch
+}
+
+// add makes a node the last one in the open property, and opens it.
+func (e *Event) add(n node) {
+	at, of := int32(len(e.nodes)), e.open[len(e.open)-1]
+	parent := &e.nodes[of]
+	parent.inside = true
 	if parent.first == 0 {
 		parent.first = at
 	} else {

@@ -26,13 +26,13 @@ func (e *Event) Declaration() []byte {
 
 // inside adds the properties of a node: those that have a rule in the order of
 // the rules, all others behind them.
-func (e *Event) inside(at int32, rules []rule, isEvent bool) {
+func (e *Event) inside(at int32, by *order, isEvent bool) {
 	var present uint64 // which properties there may be
 	for c := e.nodes[at].first; c != 0; c = e.nodes[c].next {
 		present |= e.nodes[c].property.bit()
 	}
-	for i := range rules {
-		r := &rules[i]
+	for i := range by.rules {
+		r := &by.rules[i]
 		if present&r.property.bit() == 0 {
 			continue
 		}
@@ -49,7 +49,7 @@ func (e *Event) inside(at int32, rules []rule, isEvent bool) {
 	first := e.mark()
 	for c := e.nodes[at].first; c != 0; c = e.nodes[c].next {
 		p := e.nodes[c].property
-		if p != 0 && (ruled(rules, p) || isEvent && excluded[p]) {
+		if p != 0 && (by.ruled[p] || isEvent && excluded[p]) {
 			continue
 		}
 		start := len(e.scratch)
@@ -60,11 +60,7 @@ func (e *Event) inside(at int32, rules []rule, isEvent bool) {
 }
 
 // bit is one of 64, that properties share.
-func (p property) bit() uint64 { return 1 << (p & 63) }
-
-func ruled(rules []rule, p property) bool {
-	return slices.ContainsFunc(rules, func(r rule) bool { return r.property == p })
-}
+func (p Property) bit() uint64 { return 1 << (p & 63) }
 
 // byRule adds a property by its rule, nothing if it is empty.
 func (e *Event) byRule(at int32, r *rule) {

@@ -78,10 +78,10 @@ func digits[T []byte | string](s T) bool {
 // AppendTime adds a point in time as UTC with three decimals, of which the last
 // is rounded up from a fourth of 5; what is none is added as it stands.
 func AppendTime(to, value []byte) []byte {
-	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(string(value)))
-	if err != nil || len(value) > 64 {
-		return append(to, value...)
-	}
 	const layout = "2006-01-02T15:04:05.000Z"
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(string(value)))
+	if err != nil || len(value) > 64 || len(value) == len(layout) && value[len(value)-1] == 'Z' && value[10] == 'T' {
+		return append(to, value...) // in the last case it is canonical
+	}
 	return t.UTC().Round(time.Millisecond).AppendFormat(to, layout)
 }
