@@ -160,7 +160,7 @@ func Known(ctx context.Context, pool *pgxpool.Pool, r *Registration) ([]bool, er
 		e := &r.Entries[i]
 		batch.Queue(knownSQL, r.Partner, e.Reference.Control, string(e.Reference.Standard), e.Reference.Sender,
 			e.Reference.SenderQualifier, e.Reference.Recipient, e.Reference.RecipientQualifier, typesOf(&e.Reference),
-			e.Reference.Test, e.Raw[:], e.Content[:]).QueryRow(func(row pgx.Row) error { return row.Scan(&known[i]) })
+			e.Reference.Test, e.Raw[:], e.Content[:], e.Discriminant).QueryRow(func(row pgx.Row) error { return row.Scan(&known[i]) })
 	}
 	if err := pool.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, fmt.Errorf("looking into the ledger: %w", err)
@@ -172,6 +172,6 @@ const knownSQL = `
 SELECT EXISTS (
 	SELECT FROM dedup_key k
 	WHERE control_reference = $2 AND partner_id = $1 AND standard = $3 AND sender = $4 AND sender_qualifier = $5
-	  AND recipient = $6 AND recipient_qualifier = $7 AND message_types = $8 AND test = $9
+	  AND recipient = $6 AND recipient_qualifier = $7 AND message_types = $8 AND test = $9 AND discriminant = $12
 	  AND (k.raw_hash = $10 OR k.content_hash = $11 OR EXISTS (
 		SELECT FROM dedup_version v WHERE v.key_id = k.key_id AND (v.raw_hash = $10 OR v.content_hash = $11))))`

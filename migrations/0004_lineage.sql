@@ -1,0 +1,508 @@
+-- Documents beyond their interchanges: which replaces, changes or cancels which, in what order, and what came too late.
+
+-- What a partner's references need beside their fields to be keys, by agreement: the interchange's date, or its content.
+-- The primary key is built anew, under a lock: on a large ledger this is a step for a quiet hour.
+ALTER TABLE dedup_key ADD COLUMN discriminant text COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE dedup_key DROP CONSTRAINT dedup_key_pkey;
+ALTER TABLE dedup_key ADD CONSTRAINT dedup_key_pkey PRIMARY KEY (control_reference, partner_id, standard, sender,
+    sender_qualifier, recipient, recipient_qualifier, message_types, test, discriminant);
+
+-- How a document's interchange relates to what came before; null where it does not.
+ALTER TABLE document ADD COLUMN lineage jsonb;
+
+-- One row for each time that a document number was used, by the document itself or by one that replaces, changes or cancels
+-- it under a number of its own. Rows are never purged with their reference: an old replay must not look new.
+-- Row 1 of a number is what transactions lock; where nothing of the number was known when it was locked, it is reserved and
+-- holds nothing. The number leads the primary key, so that an administrator's search for one uses the same index.
+CREATE TABLE document_lineage (
+    number           text COLLATE "C" NOT NULL,
+    partner_id       bigint           NOT NULL,
+    standard         text COLLATE "C" NOT NULL,
+    family           text COLLATE "C" NOT NULL, -- kind of document: an order and its changes are one
+    sender           text COLLATE "C" NOT NULL, -- whoever gave the number
+    recipient        text COLLATE "C" NOT NULL, -- some number by recipient
+    test             boolean          NOT NULL,
+    seq              integer          NOT NULL, -- order of arrival
+    relation         text             NOT NULL, -- what it was to those before it
+    rank             integer,                   -- n: it became the n-th newest; 0: forwarded, but never the newest; null: not forwarded
+    by_number        text COLLATE "C" NOT NULL, -- of the document that says this of number; empty if that is number itself
+    effect           text             NOT NULL,
+    function         text             NOT NULL,
+    revision         text             NOT NULL, -- as written
+    document_date    text COLLATE "C" NOT NULL, -- digits, YYYYMMDD and as much of HHMMSS as there was
+    interchange_time text COLLATE "C" NOT NULL, -- likewise
+    digest           bytea,
+    document_id      uuid,
+    place            integer          NOT NULL, -- of the message in its interchange, from 1
+    seen_at          timestamptz      NOT NULL,
+    CONSTRAINT document_lineage_pkey PRIMARY KEY (number, partner_id, standard, family, sender, recipient, test, seq)
+);
+CREATE INDEX document_lineage_document_idx ON document_lineage (document_id);
+
+-- A document number with all that it is unique within, below a partner.
+CREATE TYPE lineage_name AS (number text COLLATE "C", standard text COLLATE "C", family text COLLATE "C", sender text COLLATE "C",
+    recipient text COLLATE "C", test boolean);
+
+-- lineage_compare orders two documents: 1 if a is newer than b, -1 if it is older, 0 if nothing tells. Declared versions come
+-- first, where both are numbers (1056 is free text), then the documents' dates, then their interchanges' times; what one of
+-- two dates lacks in precision is not compared.
+CREATE FUNCTION lineage_compare(a_revision text, a_date text, a_time text, b_revision text, b_date text, b_time text)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT coalesce(
+        nullif(CASE WHEN a_revision ~ '^[0-9]{1,18}$' AND b_revision ~ '^[0-9]{1,18}$'
+               THEN sign(a_revision::bigint - b_revision::bigint)::integer END, 0),
+        nullif(CASE WHEN a_date <> '' AND b_date <> '' THEN
+            (left(a_date, least(length(a_date), length(b_date))) > left(b_date, least(length(a_date), length(b_date))))::integer
+          - (left(a_date, least(length(a_date), length(b_date))) < left(b_date, least(length(a_date), length(b_date))))::integer END, 0),
+        CASE WHEN a_time <> '' AND b_time <> '' THEN
+            (left(a_time, least(length(a_time), length(b_time))) > left(b_time, least(length(a_time), length(b_time))))::integer
+          - (left(a_time, least(length(a_time), length(b_time))) < left(b_time, least(length(a_time), length(b_time))))::integer END,
+        0)
+$$;
+
+-- lineage_lock locks document numbers until the transaction ends, known or not: first it reserves those that are unknown,
+-- then it locks those that are there, each in one order for everybody. Nobody inserts while it holds a lock of the second
+-- kind, so transactions that lock all they need at once cannot wait for one another in a circle.
+CREATE FUNCTION lineage_lock(p_partner bigint, p_names lineage_name[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, by_number, effect,
+        function, revision, document_date, interchange_time, place, seen_at)
+    SELECT DISTINCT n.number, p_partner, n.standard, n.family, n.sender, n.recipient, n.test, 1, 'reserved', '', '', '', '', '', '', 0, now()
+    FROM unnest(p_names) n ORDER BY n.number, n.standard, n.family, n.sender, n.recipient, n.test
+    ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
+    PERFORM FROM document_lineage x
+    WHERE x.partner_id = p_partner AND x.seq = 1
+      AND (x.number, x.standard, x.family, x.sender, x.recipient, x.test) IN
+          (SELECT n.number, n.standard, n.family, n.sender, n.recipient, n.test FROM unnest(p_names) n)
+    ORDER BY x.number, x.standard, x.family, x.sender, x.recipient, x.test FOR UPDATE;
+END $$;
+
+-- lineage_above lists the numbers that a number's documents have said something of.
+CREATE FUNCTION lineage_above(p_partner bigint, p_standard text, p_family text, p_sender text, p_recipient text, p_test boolean, p_number text)
+RETURNS TABLE (number text, family text) LANGUAGE sql STABLE AS $$
+    SELECT DISTINCT y.number, y.family
+    FROM document_lineage x JOIN document_lineage y ON y.document_id = x.document_id AND y.by_number = x.number
+    WHERE x.number = p_number AND x.partner_id = p_partner AND x.standard = p_standard AND x.family = p_family
+      AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test AND x.by_number = ''
+      AND y.partner_id = p_partner AND y.sender = p_sender AND y.recipient = p_recipient AND y.test = p_test
+$$;
+
+-- lineage_names lists the numbers that an interchange's documents are about: their own, those that they name, and those that
+-- the named ones have replaced in turn, so that whatever comes late finds the end of its chain.
+CREATE FUNCTION lineage_names(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_lineage jsonb)
+RETURNS lineage_name[] LANGUAGE sql STABLE AS $$
+    WITH named AS (
+        SELECT d->>'number' AS number, d->>'family' AS family FROM jsonb_array_elements(p_lineage->'documents') d
+        UNION SELECT t->>'number', t->>'family'
+        FROM jsonb_array_elements(p_lineage->'documents') d CROSS JOIN jsonb_array_elements(coalesce(d->'targets', '[]')) t
+    )
+    SELECT array_agg((number, p_standard, family, p_sender, p_recipient, p_test)::lineage_name) FROM (
+        SELECT number, family FROM named
+        UNION SELECT above.number, above.family FROM named n
+        CROSS JOIN lineage_above(p_partner, p_standard, n.family, p_sender, p_recipient, p_test, n.number) above) all_names
+$$;
+
+-- lineage_about lists the numbers that one document is about, its own first, as far as they are locked.
+CREATE FUNCTION lineage_about(p_partner bigint, p_names lineage_name[], p_standard text, p_sender text, p_recipient text, p_test boolean,
+    p_number text, p_family text, p_targets jsonb)
+RETURNS TABLE (number text, family text) LANGUAGE sql STABLE AS $$
+    WITH named AS (
+        SELECT t->>'number' AS number, t->>'family' AS family FROM jsonb_array_elements(coalesce(p_targets, '[]')) t
+        EXCEPT SELECT p_number, p_family
+    )
+    SELECT p_number, p_family
+    UNION ALL SELECT number, family FROM named
+    UNION ALL (
+        SELECT above.number, above.family FROM (SELECT * FROM named UNION ALL SELECT p_number, p_family) n
+        CROSS JOIN lineage_above(p_partner, p_standard, n.family, p_sender, p_recipient, p_test, n.number) above
+        WHERE p_targets IS NOT NULL AND (above.number, p_standard, above.family, p_sender, p_recipient, p_test)::lineage_name = ANY (p_names)
+        EXCEPT SELECT number, family FROM named
+        EXCEPT SELECT p_number, p_family)
+$$;
+
+-- lineage_judge tells what each document of an interchange is to those known before, and writes its rows as if the interchange
+-- were forwarded; ledger_decide takes them back otherwise. p_lineage is what package dedup makes of the messages:
+--   documents  number, family, revision, date, effect, function, digest, place, and targets: names of predecessors
+--   plain      none of them supersedes, changes or cancels
+--   others     how many messages take no part, having no number or no effect
+--   sent       the interchange's time
+--   flags      what is to be told whatever comes out
+-- It returns NULL for originals of which nothing is to be told, else what dedup.Lineage holds, and beside it counts.
+--
+-- Relations: original (nothing newer is known), supersedes, changes, cancels (of what is known, or flagged), same (the very
+-- document that is the newest), copy (says so itself, of a known one), stale (older than what has been forwarded).
+CREATE FUNCTION lineage_judge(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_document uuid,
+    p_lineage jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    v_sent     text := p_lineage->>'sent';
+    v_plain    boolean := (p_lineage->>'plain')::boolean;
+    v_inserted integer := 0;
+    v_flags    jsonb := coalesce(p_lineage->'flags', '[]');
+    v_names    lineage_name[]; -- what is locked
+    v_told     jsonb := '[]'; -- of the documents that are not plain originals
+    v_heads    jsonb := '[]'; -- what is superseded, of all documents
+    v_stale    jsonb := '[]';
+    n_stale    integer := 0; n_same integer := 0; n_copy integer := 0; n_amends integer := 0; n_claims integer := 0;
+    m          record;
+    g          record;
+    head       document_lineage%ROWTYPE;
+    v_relation text;
+    v_rank     boolean; -- it becomes the newest
+    v_order    integer;
+    v_about    jsonb;   -- the heads that this document supersedes
+    v_known    boolean; -- there are some
+    v_amended  boolean; v_before boolean; v_based boolean;
+BEGIN
+    IF v_plain THEN
+        INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
+            effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
+        SELECT DISTINCT ON (d.number, d.family) d.number, p_partner, p_standard, d.family, p_sender, p_recipient, p_test, 1, 'original',
+            1, '', d.effect, d.function, d.revision, d.date, v_sent, decode(d.digest, 'hex'), p_document, d.place, now()
+        FROM jsonb_to_recordset(p_lineage->'documents') AS d(number text COLLATE "C", family text COLLATE "C", revision text,
+            date text, effect text, function text, digest text, place integer)
+        ORDER BY d.number, d.family, d.place
+        ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
+        GET DIAGNOSTICS v_inserted = ROW_COUNT;
+        IF v_inserted = jsonb_array_length(p_lineage->'documents') THEN
+            IF v_flags = '[]' THEN
+                RETURN NULL;
+            END IF;
+            RETURN jsonb_build_object('flags', v_flags);
+        END IF;
+    END IF;
+    v_names := lineage_names(p_partner, p_standard, p_sender, p_recipient, p_test, p_lineage);
+    PERFORM lineage_lock(p_partner, v_names);
+
+    FOR m IN SELECT d.* FROM jsonb_to_recordset(p_lineage->'documents') AS d(number text, family text,
+        revision text, date text, effect text, function text, digest text, place integer, targets jsonb) ORDER BY d.place
+    LOOP
+        CONTINUE WHEN v_inserted > 0 AND EXISTS (SELECT FROM document_lineage x WHERE x.document_id = p_document AND x.place = m.place);
+        v_rank := true; v_known := false; v_about := '[]';
+        SELECT * INTO head FROM document_lineage x
+        WHERE x.number = m.number AND x.partner_id = p_partner AND x.standard = p_standard AND x.family = m.family
+          AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test AND x.rank IS NOT NULL
+        ORDER BY x.rank DESC, x.seq DESC LIMIT 1;
+        SELECT coalesce(bool_or(x.effect IN ('supersede', 'cancel')), false),
+               coalesce(bool_or(x.digest = decode(m.digest, 'hex') AND x.by_number = ''), false),
+               coalesce(bool_or(x.effect <> 'delta'), false)
+        INTO v_amended, v_before, v_based FROM document_lineage x
+        WHERE x.number = m.number AND x.partner_id = p_partner AND x.standard = p_standard AND x.family = m.family
+          AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test AND x.rank IS NOT NULL;
+
+        IF m.effect NOT IN ('supersede', 'delta', 'cancel') THEN
+            v_order := lineage_compare(m.revision, m.date, '', CASE WHEN head.by_number = '' THEN head.revision ELSE '' END, head.document_date, '');
+            IF head.number IS NULL THEN
+                v_relation := 'original';
+            ELSIF m.effect = 'none' THEN
+                v_relation := 'copy'; v_rank := false;
+            ELSIF head.digest = decode(m.digest, 'hex') THEN
+                v_relation := 'same'; v_rank := false;
+            ELSIF m.effect = '' AND m.function <> '' AND NOT v_before THEN
+                v_relation := 'original'; v_rank := v_order >= 0; -- a function that nobody knows: flagged, and never held for it
+            ELSIF v_before OR v_amended AND v_order <= 0 THEN
+                v_relation := 'stale'; v_rank := false; -- superseded on arrival
+            ELSIF NOT v_based THEN
+                v_relation := 'original'; v_rank := false; -- only changes to it are here yet
+                v_flags := v_flags || '["out_of_order"]';
+            ELSE
+                v_relation := 'original';
+                IF m.effect <> 'response' THEN
+                    v_rank := v_order >= 0;
+                    v_flags := v_flags || '["number_reused"]';
+                END IF;
+            END IF;
+        ELSIF m.effect <> 'delta' AND head.number IS NOT NULL AND head.digest = decode(m.digest, 'hex') THEN
+            v_relation := 'same'; v_rank := false;
+        ELSIF m.effect <> 'delta' AND v_before THEN
+            v_relation := 'stale'; v_rank := false;
+        ELSE
+            v_relation := CASE m.effect WHEN 'supersede' THEN 'supersedes' WHEN 'delta' THEN 'changes' ELSE 'cancels' END;
+            FOR g IN SELECT * FROM lineage_about(p_partner, v_names, p_standard, p_sender, p_recipient, p_test, m.number, m.family, m.targets) LOOP
+                SELECT * INTO head FROM document_lineage x
+                WHERE x.number = g.number AND x.partner_id = p_partner AND x.standard = p_standard AND x.family = g.family
+                  AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test AND x.rank IS NOT NULL
+                ORDER BY m.effect = 'delta' AND x.effect IN ('supersede', 'cancel') DESC, x.rank DESC, x.seq DESC LIMIT 1;
+                CONTINUE WHEN head.number IS NULL;
+                v_known := true;
+                -- A revision counts the versions of one number.
+                v_order := lineage_compare(
+                    CASE WHEN coalesce(nullif(head.by_number, ''), head.number) = m.number THEN m.revision ELSE '' END, m.date, v_sent,
+                    head.revision, head.document_date, head.interchange_time);
+                IF v_order < 0 AND m.effect = 'delta' AND head.effect NOT IN ('supersede', 'cancel') THEN
+                    v_rank := false; -- changes are never dropped for their order
+                    v_flags := v_flags || '["out_of_order"]';
+                ELSIF v_order < 0 THEN
+                    v_relation := 'stale'; v_rank := false;
+                    EXIT;
+                END IF;
+                IF head.effect = 'cancel' AND m.effect <> 'cancel' THEN
+                    v_flags := v_flags || '["after_cancel"]';
+                END IF;
+                IF head.document_id <> p_document THEN
+                    v_about := v_about || jsonb_build_object('document_id', head.document_id,
+                        'number', coalesce(nullif(head.by_number, ''), head.number));
+                END IF;
+            END LOOP;
+        END IF;
+
+        INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
+            effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
+        SELECT g.number, p_partner, p_standard, g.family, p_sender, p_recipient, p_test,
+            (SELECT max(x.seq) + 1 FROM document_lineage x WHERE x.number = g.number AND x.partner_id = p_partner AND x.standard = p_standard
+             AND x.family = g.family AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test),
+            v_relation,
+            CASE WHEN v_rank THEN (SELECT coalesce(max(x.rank), 0) + 1 FROM document_lineage x
+             WHERE x.number = g.number AND x.partner_id = p_partner AND x.standard = p_standard
+             AND x.family = g.family AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test) ELSE 0 END,
+            CASE WHEN g.number = m.number AND g.family = m.family THEN '' ELSE m.number END,
+            m.effect, m.function, m.revision, m.date, v_sent, decode(m.digest, 'hex'), p_document, m.place, now()
+        FROM lineage_about(p_partner, v_names, p_standard, p_sender, p_recipient, p_test, m.number, m.family,
+            CASE WHEN m.effect IN ('supersede', 'delta', 'cancel') THEN m.targets END) g;
+
+        CASE v_relation
+        WHEN 'stale' THEN n_stale := n_stale + 1; v_stale := v_stale || to_jsonb(m.number);
+        WHEN 'same' THEN n_same := n_same + 1; v_flags := v_flags || '["same_document"]';
+        WHEN 'copy' THEN n_copy := n_copy + 1; v_flags := v_flags || '["copy"]';
+        WHEN 'original' THEN
+            IF m.effect = 'none' THEN
+                v_flags := v_flags || '["copy_of_unknown"]';
+            END IF;
+        ELSE
+            n_claims := n_claims + 1;
+            IF NOT v_known THEN
+                v_flags := v_flags || '["target_unknown"]';
+            ELSIF v_about <> '[]' THEN
+                n_amends := n_amends + 1;
+                v_heads := v_heads || v_about;
+            END IF;
+        END CASE;
+        IF jsonb_array_length(v_told) < 100 THEN
+            v_told := v_told || jsonb_strip_nulls(jsonb_build_object('number', m.number, 'relation', v_relation, 'function', nullif(m.function, ''),
+                'supersedes', nullif(v_about, '[]')));
+        END IF;
+    END LOOP;
+
+    RETURN jsonb_build_object('documents', v_told, 'stale', v_stale,
+        'supersedes', (SELECT coalesce(jsonb_agg(DISTINCT h), '[]') FROM jsonb_array_elements(v_heads) h),
+        'flags', (SELECT coalesce(jsonb_agg(DISTINCT f), '[]') FROM jsonb_array_elements(v_flags) f),
+        'counts', jsonb_build_object('stale', n_stale, 'same', n_same, 'copy', n_copy, 'amends', n_amends, 'claims', n_claims,
+            'all', jsonb_array_length(p_lineage->'documents') + (p_lineage->>'others')::integer));
+END $$;
+
+-- lineage_verdict is what documents make of an interchange as a whole; NULL leaves it to the reference. One that brings anything
+-- new is forwarded with all that is in it.
+CREATE FUNCTION lineage_verdict(l jsonb, p_lineage jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    n_stale integer := l#>>'{counts,stale}';
+    n_known integer := (l#>>'{counts,copy}')::integer + CASE WHEN p_lineage->>'same' = 'accepted' THEN 0 ELSE (l#>>'{counts,same}')::integer END;
+BEGIN
+    RETURN CASE
+        WHEN l->'counts' IS NULL THEN NULL
+        WHEN n_stale + n_known = (l#>>'{counts,all}')::integer THEN CASE WHEN n_stale > 0 THEN 'stale' ELSE 'duplicate' END
+        WHEN (l#>>'{counts,amends}')::integer > 0 THEN 'amendment'
+    END;
+END $$;
+
+-- lineage_state is what becomes of an interchange that is stale, or a duplicate by its documents. What says of itself that it
+-- is a copy is nothing to decide about.
+CREATE FUNCTION lineage_state(l jsonb, p_lineage jsonb, p_verdict text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_verdict = 'stale' THEN p_lineage->>'stale'
+                WHEN (l#>>'{counts,same}')::integer > 0 THEN p_lineage->>'same' ELSE 'discarded' END
+$$;
+
+-- lineage_accept makes a document that was not forwarded the newest of its numbers: an administrator has released it.
+CREATE FUNCTION lineage_accept(p_document uuid) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    l record;
+BEGIN
+    FOR l IN SELECT * FROM document_lineage x WHERE x.document_id = p_document AND x.rank IS NULL
+        ORDER BY x.number COLLATE "C", x.standard, x.family, x.sender, x.recipient, x.test, x.seq
+    LOOP
+        PERFORM FROM document_lineage x WHERE x.number = l.number AND x.partner_id = l.partner_id AND x.standard = l.standard
+            AND x.family = l.family AND x.sender = l.sender AND x.recipient = l.recipient AND x.test = l.test AND x.seq = 1 FOR UPDATE;
+        UPDATE document_lineage x SET rank = (SELECT coalesce(max(y.rank), 0) + 1 FROM document_lineage y
+            WHERE y.number = l.number AND y.partner_id = l.partner_id AND y.standard = l.standard AND y.family = l.family
+              AND y.sender = l.sender AND y.recipient = l.recipient AND y.test = l.test)
+        WHERE x.number = l.number AND x.partner_id = l.partner_id AND x.standard = l.standard AND x.family = l.family
+          AND x.sender = l.sender AND x.recipient = l.recipient AND x.test = l.test AND x.seq = l.seq;
+    END LOOP;
+END $$;
+
+-- lineage_reserve locks the document numbers of several interchanges at once, before any of them is decided, so that payloads
+-- which share some cannot wait for one another in a circle. Copies of known content need none: they will be duplicates.
+CREATE FUNCTION lineage_reserve(p_partner bigint, p_entries jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_names lineage_name[] := '{}';
+    e       record;
+BEGIN
+    FOR e IN SELECT * FROM jsonb_to_recordset(p_entries) AS e(control text, standard text, sender text, sender_qualifier text,
+        recipient text, recipient_qualifier text, types text[], test boolean, discriminant text, raw text, content text, lineage jsonb)
+    LOOP
+        CONTINUE WHEN EXISTS (
+            SELECT FROM dedup_key k
+            WHERE k.control_reference = e.control AND k.partner_id = p_partner AND k.standard = e.standard AND k.sender = e.sender
+              AND k.sender_qualifier = e.sender_qualifier AND k.recipient = e.recipient AND k.recipient_qualifier = e.recipient_qualifier
+              AND k.message_types = e.types AND k.test = e.test AND k.discriminant = e.discriminant
+              AND (k.raw_hash = decode(e.raw, 'hex') OR k.content_hash = decode(e.content, 'hex') OR EXISTS (
+                SELECT FROM dedup_version v WHERE v.key_id = k.key_id
+                AND (v.raw_hash = decode(e.raw, 'hex') OR v.content_hash = decode(e.content, 'hex')))));
+        v_names := v_names || lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage);
+    END LOOP;
+    PERFORM lineage_lock(p_partner, v_names);
+END $$;
+
+-- ledger_decide decides one copy of an interchange, and writes its event. It takes the place of ledger_register, which stays for
+-- nodes of the release before. What is new, where an interchange has numbered documents (p_lineage, see lineage_judge):
+--
+--   amendment  the reference was unknown, or known with other content, and documents supersede, change or cancel what is known
+--   stale      all its documents are older than what has been forwarded of theirs
+--   duplicate  also: all its documents are known, or say that they are copies of what is known, and agreed not to be forwarded
+--
+-- Document numbers are locked before references, so that every transaction takes locks in one order; a known reference is looked
+-- at first, so that a storm of duplicates locks nothing.
+--
+-- It returns NULL for a first copy of which nothing is to be told, and else words: verdict, late, key, epoch, document, state of
+-- the document, and its lineage as JSON or nothing.
+CREATE FUNCTION ledger_decide(
+    p_partner bigint, p_delivery uuid, p_node text, p_drift text, p_content_version smallint, p_detail jsonb,
+    p_control text, p_standard text, p_sender text, p_sender_qualifier text, p_recipient text, p_recipient_qualifier text,
+    p_types text[], p_test boolean, p_discriminant text, p_raw bytea, p_content bytea, p_key uuid, p_document uuid, p_event uuid,
+    p_window interval, p_seen boolean, p_lineage jsonb
+) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    seen       boolean := p_seen;
+    judged     boolean := p_lineage IS NULL;
+    l          jsonb;            -- what lineage_judge said
+    ruled      text := NULL;     -- the verdict that documents make: stale, duplicate, amendment
+    k          dedup_key%ROWTYPE;
+    known      uuid;
+    v_verdict  text;
+    v_state    text := 'accepted';
+    v_late     boolean := false;
+    v_key      uuid := p_key;
+    v_epoch    integer := 1;
+    v_document uuid := p_document;
+BEGIN
+    IF NOT seen AND NOT judged THEN
+        seen := EXISTS (
+            SELECT FROM dedup_key x
+            WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+              AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+              AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+              AND x.discriminant = p_discriminant);
+    END IF;
+    LOOP
+        IF NOT seen THEN
+            IF NOT judged THEN
+                l := lineage_judge(p_partner, p_standard, p_sender, p_recipient, p_test, p_document, p_lineage);
+                ruled := lineage_verdict(l, p_lineage);
+                judged := true;
+            END IF;
+            INSERT INTO dedup_key (control_reference, partner_id, standard, sender, sender_qualifier, recipient,
+                recipient_qualifier, message_types, test, discriminant, key_id, epoch, raw_hash, content_hash, content_version,
+                document_id, first_seen_at, expires_at)
+            VALUES (p_control, p_partner, p_standard, p_sender, p_sender_qualifier, p_recipient, p_recipient_qualifier, p_types,
+                p_test, p_discriminant, p_key, 1, p_raw, p_content, p_content_version, p_document, now(),
+                coalesce(now() + p_window, 'infinity'))
+            ON CONFLICT ON CONSTRAINT dedup_key_pkey DO NOTHING;
+            IF FOUND THEN
+                v_verdict := coalesce(ruled, 'first');
+                EXIT;
+            END IF;
+        END IF;
+        seen := false;
+
+        -- The content of the current epoch again, by far the commonest repetition.
+        INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash,
+            late, node, detail)
+        SELECT p_event, p_partner, 'duplicate', x.key_id, x.epoch, p_delivery, x.document_id, p_raw, p_content,
+            x.expires_at <= now(), p_node, p_detail
+        FROM dedup_key x
+        WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+          AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+          AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+          AND x.discriminant = p_discriminant AND (x.raw_hash = p_raw OR x.content_hash = p_content)
+        RETURNING late, key_id, epoch, document_id INTO v_late, v_key, v_epoch, v_document;
+        IF FOUND THEN
+            IF p_lineage IS NOT NULL AND judged THEN -- a race was lost, and its winner's documents are these
+                DELETE FROM document_lineage x WHERE x.document_id = p_document;
+            END IF;
+            RETURN concat_ws(' ', 'duplicate', v_late, v_key, v_epoch, v_document, 'accepted');
+        END IF;
+
+        v_late := false; v_key := p_key; v_epoch := 1; v_document := p_document; -- RETURNING nothing has cleared them
+        SELECT * INTO k FROM dedup_key x
+        WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+          AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+          AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+          AND x.discriminant = p_discriminant;
+        -- Purged in between, or the guess was wrong; or armed with this very content since the statement above looked.
+        CONTINUE WHEN NOT FOUND OR k.raw_hash = p_raw OR k.content_hash = p_content;
+
+        SELECT v.document_id INTO known FROM dedup_version v
+        WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;
+        IF FOUND THEN
+            v_verdict := 'duplicate'; v_late := k.expires_at <= now(); v_key := k.key_id; v_epoch := k.epoch; v_document := known;
+            IF p_lineage IS NOT NULL AND judged THEN
+                DELETE FROM document_lineage x WHERE x.document_id = p_document;
+                l := NULL; ruled := NULL;
+            END IF;
+            EXIT;
+        END IF;
+
+        IF NOT judged THEN
+            l := lineage_judge(p_partner, p_standard, p_sender, p_recipient, p_test, p_document, p_lineage);
+            ruled := lineage_verdict(l, p_lineage);
+            judged := true;
+        END IF;
+
+        IF k.expires_at <= now() THEN
+            UPDATE dedup_key x SET epoch = k.epoch + 1, raw_hash = p_raw, content_hash = p_content,
+                content_version = p_content_version, document_id = p_document, first_seen_at = now(),
+                expires_at = coalesce(now() + p_window, 'infinity')
+            WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+              AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+              AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+              AND x.discriminant = p_discriminant
+              AND x.epoch = k.epoch; -- compare and swap: of several copies one arms the next epoch
+            CONTINUE WHEN NOT FOUND;
+            INSERT INTO dedup_version (key_id, content_hash, raw_hash, content_version, epoch, state, document_id, seen_at)
+            VALUES (k.key_id, k.content_hash, k.raw_hash, k.content_version, k.epoch, 'accepted', k.document_id, k.first_seen_at)
+            ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
+            v_verdict := coalesce(ruled, 'reuse'); v_key := k.key_id; v_epoch := k.epoch + 1;
+            EXIT;
+        END IF;
+
+        -- A document that says it amends, under the reference of what it amends, needs no lineage to be believed.
+        v_verdict := coalesce(ruled, CASE WHEN (l#>>'{counts,claims}')::integer > 0 THEN 'amendment' ELSE 'drift' END);
+        v_state := CASE v_verdict WHEN 'drift' THEN p_drift WHEN 'amendment' THEN 'accepted' ELSE lineage_state(l, p_lineage, v_verdict) END;
+        INSERT INTO dedup_version (key_id, content_hash, raw_hash, content_version, epoch, state, document_id, seen_at)
+        VALUES (k.key_id, p_content, p_raw, p_content_version, k.epoch, v_state, p_document, now())
+        ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
+        CONTINUE WHEN NOT FOUND; -- another copy of the same drift has just been recorded
+        v_key := k.key_id; v_epoch := k.epoch;
+        IF v_verdict = 'amendment' AND jsonb_array_length(l->'supersedes') = 0 THEN
+            l := jsonb_set(l, '{supersedes}', jsonb_build_array(jsonb_build_object('document_id', k.document_id,
+                'number', l#>>'{documents,0,number}')));
+        END IF;
+        EXIT;
+    END LOOP;
+
+    IF l IS NOT NULL THEN
+        IF v_verdict IN ('stale', 'duplicate') THEN
+            v_state := lineage_state(l, p_lineage, v_verdict);
+        END IF;
+        l := jsonb_strip_nulls(jsonb_build_object('documents', nullif(l->'documents', '[]'), 'supersedes', nullif(l->'supersedes', '[]'),
+            'stale', nullif(l->'stale', '[]'), 'flags', nullif(l->'flags', '[]')));
+    END IF;
+    IF p_lineage IS NOT NULL AND v_state <> 'accepted' THEN
+        UPDATE document_lineage x SET rank = NULL WHERE x.document_id = p_document;
+    END IF;
+    INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash, late, node, detail)
+    VALUES (p_event, p_partner, v_verdict, v_key, v_epoch, p_delivery, v_document, p_raw, p_content, v_late, p_node,
+        CASE WHEN l IS NULL THEN p_detail ELSE p_detail || jsonb_build_object('lineage', l) END);
+    IF v_verdict = 'first' AND l IS NULL THEN
+        RETURN NULL;
+    END IF;
+    RETURN concat_ws(' ', v_verdict, v_late, v_key, v_epoch, v_document, v_state, l);
+END $$;
