@@ -75,7 +75,7 @@ type target struct {
 
 type numberedSet struct {
 	Documents []numbered   `json:"documents"`
-	Plain     bool         `json:"plain"` // none supersedes, changes or cancels
+	Plain     bool         `json:"plain"` // none supersedes, changes, cancels or repeats
 	Others    int          `json:"others"`
 	Sent      string       `json:"sent"`
 	Flags     []Flag       `json:"flags,omitempty"`
@@ -100,7 +100,7 @@ func (r *Registration) lineage(e *Entry) *numberedSet {
 		}
 		set.Documents = append(set.Documents, numbered{Number: m.Number, Family: family(m.Type), Revision: m.Revision, Date: sortable(m.Date, ""),
 			Effect: m.Effect, Function: m.Function, Digest: hex.EncodeToString(m.Digest[:]), Place: i + 1, Targets: targets(e, m)})
-		set.Plain = set.Plain && !amends(m.Effect)
+		set.Plain = set.Plain && !amends(m.Effect) && m.Effect != interchange.NoEffect
 	}
 	if len(set.Documents) == 0 {
 		return nil

@@ -37,7 +37,7 @@ CREATE TABLE document_lineage (
     seen_at          timestamptz      NOT NULL,
     CONSTRAINT document_lineage_pkey PRIMARY KEY (number, partner_id, standard, family, sender, recipient, test, seq)
 );
-CREATE INDEX document_lineage_document_idx ON document_lineage (document_id);
+CREATE INDEX document_lineage_document_idx ON document_lineage (document_id, place);
 
 -- A document number with all that it is unique within, below a partner.
 CREATE TYPE lineage_name AS (number text COLLATE "C", standard text COLLATE "C", family text COLLATE "C", sender text COLLATE "C",
@@ -64,66 +64,64 @@ $$;
 -- then it locks those that are there, each in one order for everybody. Nobody inserts while it holds a lock of the second
 -- kind, so transactions that lock all they need at once cannot wait for one another in a circle.
 CREATE FUNCTION lineage_lock(p_partner bigint, p_names lineage_name[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_name lineage_name;
 BEGIN
     INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, by_number, effect,
         function, revision, document_date, interchange_time, place, seen_at)
-    SELECT DISTINCT n.number, p_partner, n.standard, n.family, n.sender, n.recipient, n.test, 1, 'reserved', '', '', '', '', '', '', 0, now()
-    FROM unnest(p_names) n ORDER BY n.number, n.standard, n.family, n.sender, n.recipient, n.test
+    SELECT (n.name).number, p_partner, (n.name).standard, (n.name).family, (n.name).sender, (n.name).recipient, (n.name).test, 1, 'reserved',
+        '', '', '', '', '', '', 0, now()
+    FROM (SELECT DISTINCT unnest(p_names) AS name) n ORDER BY n.name
     ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
-    PERFORM FROM document_lineage x
-    WHERE x.partner_id = p_partner AND x.seq = 1
-      AND (x.number, x.standard, x.family, x.sender, x.recipient, x.test) IN
-          (SELECT n.number, n.standard, n.family, n.sender, n.recipient, n.test FROM unnest(p_names) n)
-    ORDER BY x.number, x.standard, x.family, x.sender, x.recipient, x.test FOR UPDATE;
+    FOR v_name IN SELECT (n.name).* FROM (SELECT DISTINCT unnest(p_names) AS name) n ORDER BY n.name LOOP
+        PERFORM FROM document_lineage x
+        WHERE x.number = v_name.number AND x.partner_id = p_partner AND x.standard = v_name.standard AND x.family = v_name.family
+          AND x.sender = v_name.sender AND x.recipient = v_name.recipient AND x.test = v_name.test AND x.seq = 1 FOR UPDATE;
+    END LOOP;
 END $$;
 
--- lineage_above lists the numbers that a number's documents have said something of.
-CREATE FUNCTION lineage_above(p_partner bigint, p_standard text, p_family text, p_sender text, p_recipient text, p_test boolean, p_number text)
-RETURNS TABLE (number text, family text) LANGUAGE sql STABLE AS $$
-    SELECT DISTINCT y.number, y.family
-    FROM document_lineage x JOIN document_lineage y ON y.document_id = x.document_id AND y.by_number = x.number
-    WHERE x.number = p_number AND x.partner_id = p_partner AND x.standard = p_standard AND x.family = p_family
-      AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test AND x.by_number = ''
-      AND y.partner_id = p_partner AND y.sender = p_sender AND y.recipient = p_recipient AND y.test = p_test
+-- lineage_of lists what is known of a number, the last thousand: one that is used more often is none.
+CREATE FUNCTION lineage_of(p_partner bigint, p_name lineage_name) RETURNS SETOF document_lineage LANGUAGE sql STABLE AS $$
+    SELECT * FROM document_lineage x
+    WHERE x.number = p_name.number AND x.partner_id = p_partner AND x.standard = p_name.standard AND x.family = p_name.family
+      AND x.sender = p_name.sender AND x.recipient = p_name.recipient AND x.test = p_name.test
+    ORDER BY x.seq DESC LIMIT 1000
 $$;
 
--- lineage_names lists the numbers that an interchange's documents are about: their own, those that they name, and those that
--- the named ones have replaced in turn, so that whatever comes late finds the end of its chain.
+-- lineage_about lists the numbers that a document is about: its own first, those that it names, and those that the documents of
+-- any of these have named in turn (remote), so that whatever comes late finds the end of its chain.
+CREATE FUNCTION lineage_about(p_partner bigint, p_own lineage_name, p_targets jsonb)
+RETURNS TABLE (name lineage_name, remote boolean) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_named lineage_name[];
+BEGIN
+    RETURN QUERY SELECT p_own, false;
+    IF p_targets IS NULL THEN
+        RETURN;
+    END IF;
+    v_named := p_own || ARRAY(SELECT (t->>'number', p_own.standard, t->>'family', p_own.sender, p_own.recipient, p_own.test)::lineage_name
+        FROM jsonb_array_elements(p_targets) t);
+    RETURN QUERY
+        SELECT n, false FROM unnest(v_named) n WHERE n <> p_own
+        UNION SELECT a.above, true FROM (
+            SELECT DISTINCT (y.number, y.standard, y.family, y.sender, y.recipient, y.test)::lineage_name AS above
+            FROM unnest(v_named) n CROSS JOIN LATERAL lineage_of(p_partner, n) x
+            JOIN document_lineage y ON y.document_id = x.document_id AND y.partner_id = p_partner AND y.by_number = x.number
+            WHERE x.by_number = '') a
+        WHERE a.above <> ALL (v_named);
+END $$;
+
+-- lineage_names lists the numbers that all documents of an interchange are about.
 CREATE FUNCTION lineage_names(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_lineage jsonb)
 RETURNS lineage_name[] LANGUAGE sql STABLE AS $$
-    WITH named AS (
-        SELECT d->>'number' AS number, d->>'family' AS family FROM jsonb_array_elements(p_lineage->'documents') d
-        UNION SELECT t->>'number', t->>'family'
-        FROM jsonb_array_elements(p_lineage->'documents') d CROSS JOIN jsonb_array_elements(coalesce(d->'targets', '[]')) t
-    )
-    SELECT array_agg((number, p_standard, family, p_sender, p_recipient, p_test)::lineage_name) FROM (
-        SELECT number, family FROM named
-        UNION SELECT above.number, above.family FROM named n
-        CROSS JOIN lineage_above(p_partner, p_standard, n.family, p_sender, p_recipient, p_test, n.number) above) all_names
-$$;
-
--- lineage_about lists the numbers that one document is about, its own first, as far as they are locked.
-CREATE FUNCTION lineage_about(p_partner bigint, p_names lineage_name[], p_standard text, p_sender text, p_recipient text, p_test boolean,
-    p_number text, p_family text, p_targets jsonb)
-RETURNS TABLE (number text, family text) LANGUAGE sql STABLE AS $$
-    WITH named AS (
-        SELECT t->>'number' AS number, t->>'family' AS family FROM jsonb_array_elements(coalesce(p_targets, '[]')) t
-        EXCEPT SELECT p_number, p_family
-    )
-    SELECT p_number, p_family
-    UNION ALL SELECT number, family FROM named
-    UNION ALL (
-        SELECT above.number, above.family FROM (SELECT * FROM named UNION ALL SELECT p_number, p_family) n
-        CROSS JOIN lineage_above(p_partner, p_standard, n.family, p_sender, p_recipient, p_test, n.number) above
-        WHERE p_targets IS NOT NULL AND (above.number, p_standard, above.family, p_sender, p_recipient, p_test)::lineage_name = ANY (p_names)
-        EXCEPT SELECT number, family FROM named
-        EXCEPT SELECT p_number, p_family)
+    SELECT array_agg(DISTINCT a.name) FROM jsonb_array_elements(p_lineage->'documents') d CROSS JOIN lineage_about(p_partner,
+        (d->>'number', p_standard, d->>'family', p_sender, p_recipient, p_test)::lineage_name, d->'targets') a
 $$;
 
 -- lineage_judge tells what each document of an interchange is to those known before, and writes its rows as if the interchange
 -- were forwarded; ledger_decide takes them back otherwise. p_lineage is what package dedup makes of the messages:
 --   documents  number, family, revision, date, effect, function, digest, place, and targets: names of predecessors
---   plain      none of them supersedes, changes or cancels
+--   plain      none of them supersedes, changes, cancels or repeats
 --   others     how many messages take no part, having no number or no effect
 --   sent       the interchange's time
 --   flags      what is to be told whatever comes out
@@ -132,19 +130,24 @@ $$;
 -- Relations: original (nothing newer is known), supersedes, changes, cancels (of what is known, or flagged), same (the very
 -- document that is the newest), copy (says so itself, of a known one), stale (older than what has been forwarded).
 CREATE FUNCTION lineage_judge(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_document uuid,
-    p_lineage jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+    p_lineage jsonb) RETURNS jsonb LANGUAGE plpgsql
+SET enable_seqscan = off -- plans are kept, and one that was made for a small table must not be
+AS $$
 DECLARE
     v_sent     text := p_lineage->>'sent';
     v_plain    boolean := (p_lineage->>'plain')::boolean;
     v_inserted integer := 0;
-    v_flags    jsonb := coalesce(p_lineage->'flags', '[]');
-    v_names    lineage_name[]; -- what is locked
+    v_flags    text[] := ARRAY(SELECT jsonb_array_elements_text(p_lineage->'flags'));
+    v_names    lineage_name[];
+    v_locked   jsonb; -- the names' texts
     v_told     jsonb := '[]'; -- of the documents that are not plain originals
-    v_heads    jsonb := '[]'; -- what is superseded, of all documents
-    v_stale    jsonb := '[]';
+    v_heads    jsonb[]; -- what is superseded, of all documents
+    v_stale    text[];
     n_stale    integer := 0; n_same integer := 0; n_copy integer := 0; n_amends integer := 0; n_claims integer := 0;
     m          record;
-    g          record;
+    v_own      lineage_name;
+    v_name     lineage_name;
+    v_digest   bytea;
     head       document_lineage%ROWTYPE;
     v_relation text;
     v_rank     boolean; -- it becomes the newest
@@ -164,65 +167,58 @@ BEGIN
         ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
         GET DIAGNOSTICS v_inserted = ROW_COUNT;
         IF v_inserted = jsonb_array_length(p_lineage->'documents') THEN
-            IF v_flags = '[]' THEN
-                RETURN NULL;
-            END IF;
-            RETURN jsonb_build_object('flags', v_flags);
+            RETURN CASE WHEN v_flags <> '{}' THEN jsonb_build_object('flags', to_jsonb(v_flags)) END;
         END IF;
     END IF;
     v_names := lineage_names(p_partner, p_standard, p_sender, p_recipient, p_test, p_lineage);
     PERFORM lineage_lock(p_partner, v_names);
+    v_locked := (SELECT jsonb_object_agg(n::text, true) FROM unnest(v_names) n);
 
-    FOR m IN SELECT d.* FROM jsonb_to_recordset(p_lineage->'documents') AS d(number text, family text,
-        revision text, date text, effect text, function text, digest text, place integer, targets jsonb) ORDER BY d.place
+    FOR m IN SELECT * FROM jsonb_to_recordset(p_lineage->'documents') AS d(number text, family text, revision text, date text,
+        effect text, function text, digest text, place integer, targets jsonb) ORDER BY d.place
     LOOP
         CONTINUE WHEN v_inserted > 0 AND EXISTS (SELECT FROM document_lineage x WHERE x.document_id = p_document AND x.place = m.place);
+        v_own := (m.number, p_standard, m.family, p_sender, p_recipient, p_test);
+        v_digest := decode(m.digest, 'hex');
         v_rank := true; v_known := false; v_about := '[]';
-        SELECT * INTO head FROM document_lineage x
-        WHERE x.number = m.number AND x.partner_id = p_partner AND x.standard = p_standard AND x.family = m.family
-          AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test AND x.rank IS NOT NULL
-        ORDER BY x.rank DESC, x.seq DESC LIMIT 1;
-        SELECT coalesce(bool_or(x.effect IN ('supersede', 'cancel')), false),
-               coalesce(bool_or(x.digest = decode(m.digest, 'hex') AND x.by_number = ''), false),
-               coalesce(bool_or(x.effect <> 'delta'), false)
-        INTO v_amended, v_before, v_based FROM document_lineage x
-        WHERE x.number = m.number AND x.partner_id = p_partner AND x.standard = p_standard AND x.family = m.family
-          AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test AND x.rank IS NOT NULL;
+        SELECT * INTO head FROM lineage_of(p_partner, v_own) x WHERE x.rank IS NOT NULL ORDER BY x.rank DESC, x.seq DESC LIMIT 1;
+        SELECT coalesce(bool_or(x.effect IN ('supersede', 'cancel')), false), coalesce(bool_or(x.digest = v_digest AND x.by_number = ''), false),
+            coalesce(bool_or(x.effect <> 'delta'), false)
+        INTO v_amended, v_before, v_based FROM lineage_of(p_partner, v_own) x WHERE x.rank IS NOT NULL;
 
         IF m.effect NOT IN ('supersede', 'delta', 'cancel') THEN
-            v_order := lineage_compare(m.revision, m.date, '', CASE WHEN head.by_number = '' THEN head.revision ELSE '' END, head.document_date, '');
+            -- An interchange that is built anew has a new time, so it makes no original newer.
+            v_order := lineage_compare(m.revision, m.date, '', CASE head.by_number WHEN '' THEN head.revision ELSE '' END, head.document_date, '');
+            v_relation := 'original';
             IF head.number IS NULL THEN
-                v_relation := 'original';
+                NULL;
             ELSIF m.effect = 'none' THEN
                 v_relation := 'copy'; v_rank := false;
-            ELSIF head.digest = decode(m.digest, 'hex') THEN
+            ELSIF head.digest = v_digest THEN
                 v_relation := 'same'; v_rank := false;
             ELSIF m.effect = '' AND m.function <> '' AND NOT v_before THEN
-                v_relation := 'original'; v_rank := v_order >= 0; -- a function that nobody knows: flagged, and never held for it
+                v_rank := v_order >= 0; -- a function that nobody knows: it is flagged, and never held for it
             ELSIF v_before OR v_amended AND v_order <= 0 THEN
                 v_relation := 'stale'; v_rank := false; -- superseded on arrival
             ELSIF NOT v_based THEN
-                v_relation := 'original'; v_rank := false; -- only changes to it are here yet
-                v_flags := v_flags || '["out_of_order"]';
-            ELSE
-                v_relation := 'original';
-                IF m.effect <> 'response' THEN
-                    v_rank := v_order >= 0;
-                    v_flags := v_flags || '["number_reused"]';
-                END IF;
+                v_rank := false; -- only changes to it are here yet
+                v_flags := v_flags || 'out_of_order'::text;
+            ELSIF m.effect <> 'response' THEN
+                v_rank := v_order >= 0;
+                v_flags := v_flags || 'number_reused'::text;
             END IF;
-        ELSIF m.effect <> 'delta' AND head.number IS NOT NULL AND head.digest = decode(m.digest, 'hex') THEN
+        ELSIF m.effect <> 'delta' AND head.digest = v_digest THEN
             v_relation := 'same'; v_rank := false;
         ELSIF m.effect <> 'delta' AND v_before THEN
             v_relation := 'stale'; v_rank := false;
         ELSE
             v_relation := CASE m.effect WHEN 'supersede' THEN 'supersedes' WHEN 'delta' THEN 'changes' ELSE 'cancels' END;
-            FOR g IN SELECT * FROM lineage_about(p_partner, v_names, p_standard, p_sender, p_recipient, p_test, m.number, m.family, m.targets) LOOP
-                SELECT * INTO head FROM document_lineage x
-                WHERE x.number = g.number AND x.partner_id = p_partner AND x.standard = p_standard AND x.family = g.family
-                  AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test AND x.rank IS NOT NULL
+            FOR v_name IN SELECT (a.name).* FROM lineage_about(p_partner, v_own, coalesce(m.targets, '[]')) a
+                WHERE NOT a.remote OR v_locked ? a.name::text
+            LOOP
+                SELECT * INTO head FROM lineage_of(p_partner, v_name) x WHERE x.rank IS NOT NULL
                 ORDER BY m.effect = 'delta' AND x.effect IN ('supersede', 'cancel') DESC, x.rank DESC, x.seq DESC LIMIT 1;
-                CONTINUE WHEN head.number IS NULL;
+                CONTINUE WHEN NOT FOUND;
                 v_known := true;
                 -- A revision counts the versions of one number.
                 v_order := lineage_compare(
@@ -230,13 +226,13 @@ BEGIN
                     head.revision, head.document_date, head.interchange_time);
                 IF v_order < 0 AND m.effect = 'delta' AND head.effect NOT IN ('supersede', 'cancel') THEN
                     v_rank := false; -- changes are never dropped for their order
-                    v_flags := v_flags || '["out_of_order"]';
+                    v_flags := v_flags || 'out_of_order'::text;
                 ELSIF v_order < 0 THEN
-                    v_relation := 'stale'; v_rank := false;
+                    v_relation := 'stale'; v_rank := false; v_about := '[]';
                     EXIT;
                 END IF;
                 IF head.effect = 'cancel' AND m.effect <> 'cancel' THEN
-                    v_flags := v_flags || '["after_cancel"]';
+                    v_flags := v_flags || 'after_cancel'::text;
                 END IF;
                 IF head.document_id <> p_document THEN
                     v_about := v_about || jsonb_build_object('document_id', head.document_id,
@@ -245,35 +241,33 @@ BEGIN
             END LOOP;
         END IF;
 
-        INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
-            effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
-        SELECT g.number, p_partner, p_standard, g.family, p_sender, p_recipient, p_test,
-            (SELECT max(x.seq) + 1 FROM document_lineage x WHERE x.number = g.number AND x.partner_id = p_partner AND x.standard = p_standard
-             AND x.family = g.family AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test),
-            v_relation,
-            CASE WHEN v_rank THEN (SELECT coalesce(max(x.rank), 0) + 1 FROM document_lineage x
-             WHERE x.number = g.number AND x.partner_id = p_partner AND x.standard = p_standard
-             AND x.family = g.family AND x.sender = p_sender AND x.recipient = p_recipient AND x.test = p_test) ELSE 0 END,
-            CASE WHEN g.number = m.number AND g.family = m.family THEN '' ELSE m.number END,
-            m.effect, m.function, m.revision, m.date, v_sent, decode(m.digest, 'hex'), p_document, m.place, now()
-        FROM lineage_about(p_partner, v_names, p_standard, p_sender, p_recipient, p_test, m.number, m.family,
-            CASE WHEN m.effect IN ('supersede', 'delta', 'cancel') THEN m.targets END) g;
+        FOR v_name IN SELECT (a.name).* FROM lineage_about(p_partner, v_own,
+            CASE WHEN m.effect IN ('supersede', 'delta', 'cancel') THEN coalesce(m.targets, '[]') END) a
+            WHERE NOT a.remote OR v_locked ? a.name::text
+        LOOP
+            INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
+                effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
+            SELECT v_name.number, p_partner, v_name.standard, v_name.family, v_name.sender, v_name.recipient, v_name.test, max(x.seq) + 1,
+                v_relation, CASE WHEN v_rank THEN coalesce(max(x.rank), 0) + 1 ELSE 0 END, CASE v_name WHEN v_own THEN '' ELSE m.number END,
+                m.effect, m.function, m.revision, m.date, v_sent, v_digest, p_document, m.place, now()
+            FROM lineage_of(p_partner, v_name) x;
+        END LOOP;
 
         CASE v_relation
-        WHEN 'stale' THEN n_stale := n_stale + 1; v_stale := v_stale || to_jsonb(m.number);
-        WHEN 'same' THEN n_same := n_same + 1; v_flags := v_flags || '["same_document"]';
-        WHEN 'copy' THEN n_copy := n_copy + 1; v_flags := v_flags || '["copy"]';
+        WHEN 'stale' THEN n_stale := n_stale + 1; v_stale := v_stale || m.number;
+        WHEN 'same' THEN n_same := n_same + 1; v_flags := v_flags || 'same_document'::text;
+        WHEN 'copy' THEN n_copy := n_copy + 1; v_flags := v_flags || 'copy'::text;
         WHEN 'original' THEN
             IF m.effect = 'none' THEN
-                v_flags := v_flags || '["copy_of_unknown"]';
+                v_flags := v_flags || 'copy_of_unknown'::text;
             END IF;
         ELSE
             n_claims := n_claims + 1;
             IF NOT v_known THEN
-                v_flags := v_flags || '["target_unknown"]';
+                v_flags := v_flags || 'target_unknown'::text;
             ELSIF v_about <> '[]' THEN
                 n_amends := n_amends + 1;
-                v_heads := v_heads || v_about;
+                v_heads := v_heads || ARRAY(SELECT jsonb_array_elements(v_about));
             END IF;
         END CASE;
         IF jsonb_array_length(v_told) < 100 THEN
@@ -282,9 +276,9 @@ BEGIN
         END IF;
     END LOOP;
 
-    RETURN jsonb_build_object('documents', v_told, 'stale', v_stale,
-        'supersedes', (SELECT coalesce(jsonb_agg(DISTINCT h), '[]') FROM jsonb_array_elements(v_heads) h),
-        'flags', (SELECT coalesce(jsonb_agg(DISTINCT f), '[]') FROM jsonb_array_elements(v_flags) f),
+    RETURN jsonb_build_object('documents', v_told, 'stale', to_jsonb(coalesce(v_stale[:1000], '{}')),
+        'supersedes', (SELECT coalesce(jsonb_agg(h), '[]') FROM (SELECT DISTINCT unnest(v_heads) AS h LIMIT 1000) d),
+        'flags', to_jsonb(ARRAY(SELECT DISTINCT unnest(v_flags) ORDER BY 1)),
         'counts', jsonb_build_object('stale', n_stale, 'same', n_same, 'copy', n_copy, 'amends', n_amends, 'claims', n_claims,
             'all', jsonb_array_length(p_lineage->'documents') + (p_lineage->>'others')::integer));
 END $$;
@@ -313,42 +307,38 @@ $$;
 -- lineage_accept makes a document that was not forwarded the newest of its numbers: an administrator has released it.
 CREATE FUNCTION lineage_accept(p_document uuid) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    l record;
+    l      record;
+    v_name lineage_name;
 BEGIN
     FOR l IN SELECT * FROM document_lineage x WHERE x.document_id = p_document AND x.rank IS NULL
         ORDER BY x.number COLLATE "C", x.standard, x.family, x.sender, x.recipient, x.test, x.seq
     LOOP
-        PERFORM FROM document_lineage x WHERE x.number = l.number AND x.partner_id = l.partner_id AND x.standard = l.standard
-            AND x.family = l.family AND x.sender = l.sender AND x.recipient = l.recipient AND x.test = l.test AND x.seq = 1 FOR UPDATE;
-        UPDATE document_lineage x SET rank = (SELECT coalesce(max(y.rank), 0) + 1 FROM document_lineage y
-            WHERE y.number = l.number AND y.partner_id = l.partner_id AND y.standard = l.standard AND y.family = l.family
-              AND y.sender = l.sender AND y.recipient = l.recipient AND y.test = l.test)
-        WHERE x.number = l.number AND x.partner_id = l.partner_id AND x.standard = l.standard AND x.family = l.family
-          AND x.sender = l.sender AND x.recipient = l.recipient AND x.test = l.test AND x.seq = l.seq;
+        v_name := (l.number, l.standard, l.family, l.sender, l.recipient, l.test);
+        PERFORM lineage_lock(l.partner_id, ARRAY[v_name]);
+        UPDATE document_lineage x SET rank = (SELECT coalesce(max(y.rank), 0) + 1 FROM lineage_of(l.partner_id, v_name) y)
+        WHERE x.document_id = p_document AND x.seq = l.seq AND (x.number, x.standard, x.family, x.sender, x.recipient, x.test)::lineage_name = v_name;
     END LOOP;
 END $$;
 
 -- lineage_reserve locks the document numbers of several interchanges at once, before any of them is decided, so that payloads
 -- which share some cannot wait for one another in a circle. Copies of known content need none: they will be duplicates.
-CREATE FUNCTION lineage_reserve(p_partner bigint, p_entries jsonb) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_names lineage_name[] := '{}';
-    e       record;
+CREATE FUNCTION lineage_reserve(p_partner bigint, p_entries jsonb) RETURNS void LANGUAGE plpgsql
+SET enable_seqscan = off
+AS $$
 BEGIN
-    FOR e IN SELECT * FROM jsonb_to_recordset(p_entries) AS e(control text, standard text, sender text, sender_qualifier text,
-        recipient text, recipient_qualifier text, types text[], test boolean, discriminant text, raw text, content text, lineage jsonb)
-    LOOP
-        CONTINUE WHEN EXISTS (
+    PERFORM lineage_lock(p_partner, (
+        SELECT array_agg(name)
+        FROM jsonb_to_recordset(p_entries) AS e(control text, standard text, sender text, sender_qualifier text, recipient text,
+            recipient_qualifier text, types text[], test boolean, discriminant text, raw text, content text, lineage jsonb)
+        CROSS JOIN unnest(lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage)) name
+        WHERE NOT EXISTS (
             SELECT FROM dedup_key k
             WHERE k.control_reference = e.control AND k.partner_id = p_partner AND k.standard = e.standard AND k.sender = e.sender
               AND k.sender_qualifier = e.sender_qualifier AND k.recipient = e.recipient AND k.recipient_qualifier = e.recipient_qualifier
               AND k.message_types = e.types AND k.test = e.test AND k.discriminant = e.discriminant
               AND (k.raw_hash = decode(e.raw, 'hex') OR k.content_hash = decode(e.content, 'hex') OR EXISTS (
                 SELECT FROM dedup_version v WHERE v.key_id = k.key_id
-                AND (v.raw_hash = decode(e.raw, 'hex') OR v.content_hash = decode(e.content, 'hex')))));
-        v_names := v_names || lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage);
-    END LOOP;
-    PERFORM lineage_lock(p_partner, v_names);
+                AND (v.raw_hash = decode(e.raw, 'hex') OR v.content_hash = decode(e.content, 'hex')))))));
 END $$;
 
 -- ledger_decide decides one copy of an interchange, and writes its event. It takes the place of ledger_register, which stays for
