@@ -138,14 +138,18 @@ func Account(ctx context.Context, pool *pgxpool.Pool, key uuid.UUID) ([]Line, er
 	return lines, nil
 }
 
-// SetVersion records what became of a held content, the one that the document holds.
-func SetVersion(ctx context.Context, tx pgx.Tx, key, document uuid.UUID, state VersionState) error {
+// SetVersion records what became of a held or discarded content, the one that the document holds: a released one is from then
+// on the newest of its numbers. Content that armed its reference is no version of it; drift always is one.
+func SetVersion(ctx context.Context, tx pgx.Tx, verdict Verdict, key, document uuid.UUID, state VersionState) error {
 	tag, err := tx.Exec(ctx, `UPDATE dedup_version SET state = $3 WHERE key_id = $1 AND document_id = $2 AND state IN ('held', 'discarded')`,
 		[16]byte(key), [16]byte(document), string(state))
+	if err == nil && state == Released {
+		_, err = tx.Exec(ctx, `SELECT lineage_accept($1)`, [16]byte(document))
+	}
 	if err != nil {
 		return fmt.Errorf("recording the %s content: %w", state, err)
 	}
-	if tag.RowsAffected() != 1 {
+	if verdict == Drift && tag.RowsAffected() != 1 {
 		return fmt.Errorf("recording the %s content: the ledger holds no version for document %s", state, document)
 	}
 	return nil

@@ -31,6 +31,12 @@ func sortable(date, clock string) string {
 	return digits[:min(len(digits), 14)]
 }
 
+// Day is the date of an interchange, written by its sender in six digits or in eight, in eight; "" for what is none.
+func Day(date string) string {
+	digits := sortable(date, "")
+	return digits[:min(len(digits), 8)]
+}
+
 // plausible tells whether digits begin with a whole date of our time.
 func plausible(digits string) bool {
 	if len(digits) < 8 || digits < "1950" || digits > "2100" {
