@@ -18,20 +18,22 @@ import (
 
 // Key is a reference as the ledger holds it now.
 type Key struct {
-	ID        uuid.UUID             `json:"key_id"`
-	Partner   int64                 `json:"partner_id"`
-	Reference interchange.Reference `json:"reference"`
-	Epoch     int                   `json:"epoch"`
-	Raw       []byte                `json:"raw_hash"`
-	Content   []byte                `json:"content_hash"`
-	Document  uuid.UUID             `json:"document_id"` // the current epoch's first copy
-	FirstSeen time.Time             `json:"first_seen_at"`
-	Expires   time.Time             `json:"expires_at"`
+	ID           uuid.UUID             `json:"key_id"`
+	Partner      int64                 `json:"partner_id"`
+	Reference    interchange.Reference `json:"reference"`
+	Epoch        int                   `json:"epoch"`
+	Raw          []byte                `json:"raw_hash"`
+	Content      []byte                `json:"content_hash"`
+	Discriminant string                `json:"discriminant,omitempty"` // what belongs to the key by agreement
+	Document     uuid.UUID             `json:"document_id"`            // the current epoch's first copy
+	FirstSeen    time.Time             `json:"first_seen_at"`
+	Expires      time.Time             `json:"expires_at"`
 }
 
 // Query narrows a search; zero fields do not. Hash is a SHA-256 of an interchange or of a whole payload.
 type Query struct {
 	Reference string // the control reference
+	Document  string // the number of a business document inside, or of one that it names
 	Partner   int64
 	Hash      []byte
 	Since     time.Time // first seen at or after
@@ -39,7 +41,7 @@ type Query struct {
 }
 
 const keyColumns = `k.key_id, k.partner_id, k.control_reference, k.standard, k.sender, k.sender_qualifier, k.recipient,
-	k.recipient_qualifier, k.message_types, k.test, k.epoch, k.raw_hash, k.content_hash, k.document_id, k.first_seen_at, k.expires_at`
+	k.recipient_qualifier, k.message_types, k.test, k.discriminant, k.epoch, k.raw_hash, k.content_hash, k.document_id, k.first_seen_at, k.expires_at`
 
 // Search finds references, the newest first. A hash or a time is looked for by way of the documents and deliveries, which
 // have an index on it.
@@ -51,6 +53,10 @@ func Search(ctx context.Context, pool *pgxpool.Pool, q Query) ([]Key, error) {
 	}
 	if q.Reference != "" {
 		where(`control_reference = $?`, q.Reference)
+	}
+	if q.Document != "" {
+		where(`(control_reference, key_id) IN (SELECT control_reference, key_id FROM document_lineage l JOIN document d USING (document_id)
+	WHERE l.number = $? AND l.partner_id = d.partner_id)`, q.Document)
 	}
 	if q.Partner != 0 {
 		where(`partner_id = $?`, q.Partner)
@@ -83,7 +89,7 @@ func scanKey(row pgx.CollectableRow) (Key, error) {
 	var expires pgtype.Timestamptz
 	r := &k.Reference
 	err := row.Scan((*[16]byte)(&k.ID), &k.Partner, &r.Control, &r.Standard, &r.Sender, &r.SenderQualifier, &r.Recipient,
-		&r.RecipientQualifier, &r.MessageTypes, &r.Test, &k.Epoch, &k.Raw, &k.Content, (*[16]byte)(&k.Document), &k.FirstSeen, &expires)
+		&r.RecipientQualifier, &r.MessageTypes, &r.Test, &k.Discriminant, &k.Epoch, &k.Raw, &k.Content, (*[16]byte)(&k.Document), &k.FirstSeen, &expires)
 	k.Expires = finite(expires)
 	return k, err
 }
