@@ -26,10 +26,10 @@ const groupDate = 1 << 4
 // An edifact reads one EDIFACT interchange.
 type edifact struct {
 	envelope
-	headerSegment []byte // UNB or UIB without its terminator
-	ref           []byte // 0020 of UNZ, S302 of UIZ, as elements
-	acks          int    // messages that are CONTRL
-	lead          bool   // of the open message, see document
+	header []byte // UNB or UIB without its terminator
+	ref    []byte // 0020 of UNZ, S302 of UIZ, as elements
+	acks   int    // messages that are CONTRL
+	lead   bool   // of the open message, see document
 }
 
 func readEDIFACT(s *scanner, ic *Interchange) {
@@ -37,7 +37,8 @@ func readEDIFACT(s *scanner, ic *Interchange) {
 	ic.Standard = EDIFACT
 	e.serviceCharacters()
 	s.beginForm("edifact-c2", &e.syntax)
-	e.readHeader()
+	e.header = e.setAside()
+	e.optional = e.syntax.tag(e.header) == tagUIB
 	for !ic.Complete {
 		e.passed(s.takeOrdinary(&e.syntax, e.special()))
 		seg, ok := s.next(&e.syntax)
@@ -68,25 +69,6 @@ func (e *edifact) special() *tagSet {
 		return &edifactLead
 	}
 	return &edifactBody
-}
-
-// readHeader keeps UNB aside: it enters the canonical form last.
-func (e *edifact) readHeader() {
-	seg, ok := e.next(&e.syntax)
-	if !ok {
-		return
-	}
-	if seg.long || len(seg.body) > headLimit {
-		e.flag(headerTooLong)
-		e.ic.Standard = Content
-	}
-	e.headerSegment = bytes.Clone(seg.body[:min(len(seg.body), headLimit)])
-	e.optional = e.syntax.tag(e.headerSegment) == tagUIB
-	if seg.long {
-		e.take(seg, 0)
-		return
-	}
-	e.advance(seg.width)
 }
 
 // segment follows groups and messages, and passes over one segment.
