@@ -275,7 +275,7 @@ func TestSetWindow(t *testing.T) {
 	}
 	for says, err := range map[string]error{
 		"no such partner: default/nobody": second(store.SetWindow(t.Context(), "op", "default", "nobody", "", partners.Window{Duration: day})),
-		"one of content, edifact, x12":    second(store.SetWindow(t.Context(), "op", "default", "acme", "X12", partners.Window{Duration: day})),
+		"one of content, edifact, hl7, tradacoms, vda, x12":    second(store.SetWindow(t.Context(), "op", "default", "acme", "X12", partners.Window{Duration: day})),
 		"positive number of whole":        second(store.SetWindow(t.Context(), "op", "default", "acme", "", partners.Window{})),
 		"who makes the change":            second(store.SetWindow(t.Context(), "", "default", "acme", "", partners.Window{Duration: day})),
 	} {
