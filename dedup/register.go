@@ -65,8 +65,9 @@ func (r *Registration) Register(ctx context.Context, tx querier) ([]Decision, er
 	return r.Decisions, nil
 }
 
-// Queue adds the registration to a batch: entry after entry, in the order in which every transaction locks references,
-// so that overlapping payloads cannot deadlock. Where several entries have numbered documents, those are locked beforehand.
+// Queue adds the registration to a batch: entry after entry, in the order in which every transaction locks references, so that
+// overlapping payloads cannot deadlock. Entries with numbered documents come in the order of the payload, which may hold an
+// original and its replacement; if there are several, what they lock is locked beforehand.
 func (r *Registration) Queue(batch *pgx.Batch) {
 	r.Decisions = make([]Decision, len(r.Entries))
 	documents := make([]*numberedSet, len(r.Entries))
@@ -74,7 +75,7 @@ func (r *Registration) Queue(batch *pgx.Batch) {
 		documents[i] = r.lineage(&r.Entries[i])
 	}
 	r.queueReserve(batch, documents)
-	for _, i := range r.lockOrder() {
+	for _, i := range r.lockOrder(documents) {
 		batch.Queue(registerSQL, r.arguments(i, documents[i])...).QueryRow(r.Decisions[i].scan)
 	}
 }
@@ -121,13 +122,21 @@ func (w *words) Scan(value any) error {
 	return errs
 }
 
-func (r *Registration) lockOrder() []int {
+func (r *Registration) lockOrder(documents []*numberedSet) []int {
 	order := make([]int, len(r.Entries))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		x, y := &r.Entries[a], &r.Entries[b]
+		switch {
+		case documents[a] != nil && documents[b] != nil:
+			return a - b
+		case documents[a] != nil:
+			return 1
+		case documents[b] != nil:
+			return -1
+		}
 		return cmp.Or(compareReference(&x.Reference, &y.Reference), strings.Compare(x.Discriminant, y.Discriminant))
 	})
 	return order

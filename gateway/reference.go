@@ -18,6 +18,9 @@ func entry(a *partners.Agreement, x *interchange.Interchange) dedup.Entry {
 	// What must not own the contractual reference must not own its documents' numbers either.
 	if e.Reference.Standard != interchange.Content || x.Standard == interchange.Content {
 		e.Messages = x.Messages
+		if !x.AllListed() {
+			e.Unlisted = 1
+		}
 	}
 	return e
 }

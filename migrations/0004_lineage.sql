@@ -115,7 +115,8 @@ END $$;
 CREATE FUNCTION lineage_names(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_lineage jsonb)
 RETURNS lineage_name[] LANGUAGE sql STABLE AS $$
     SELECT array_agg(DISTINCT a.name) FROM jsonb_array_elements(p_lineage->'documents') d CROSS JOIN lineage_about(p_partner,
-        (d->>'number', p_standard, d->>'family', p_sender, p_recipient, p_test)::lineage_name, d->'targets') a
+        (d->>'number', p_standard, d->>'family', p_sender, p_recipient, p_test)::lineage_name,
+        CASE WHEN d->>'effect' IN ('supersede', 'delta', 'cancel') THEN coalesce(d->'targets', '[]') END) a
 $$;
 
 -- lineage_judge tells what each document of an interchange is to those known before, and writes its rows as if the interchange
@@ -320,25 +321,32 @@ BEGIN
     END LOOP;
 END $$;
 
--- lineage_reserve locks the document numbers of several interchanges at once, before any of them is decided, so that payloads
--- which share some cannot wait for one another in a circle. Copies of known content need none: they will be duplicates.
+-- lineage_reserve locks what several interchanges are about, at once and before any of them is decided, so that payloads which
+-- share some cannot wait for one another in a circle: their document numbers, and, since they are then decided in the order of
+-- the payload, their references, in a few lots for each partner, which such payloads alone take. Copies of known content need
+-- neither: they will be duplicates.
 CREATE FUNCTION lineage_reserve(p_partner bigint, p_entries jsonb) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off
 AS $$
+DECLARE
+    v_names lineage_name[];
+    v_lots  bigint[];
 BEGIN
-    PERFORM lineage_lock(p_partner, (
-        SELECT array_agg(name)
-        FROM jsonb_to_recordset(p_entries) AS e(control text, standard text, sender text, sender_qualifier text, recipient text,
-            recipient_qualifier text, types text[], test boolean, discriminant text, raw text, content text, lineage jsonb)
-        CROSS JOIN unnest(lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage)) name
-        WHERE NOT EXISTS (
-            SELECT FROM dedup_key k
-            WHERE k.control_reference = e.control AND k.partner_id = p_partner AND k.standard = e.standard AND k.sender = e.sender
-              AND k.sender_qualifier = e.sender_qualifier AND k.recipient = e.recipient AND k.recipient_qualifier = e.recipient_qualifier
-              AND k.message_types = e.types AND k.test = e.test AND k.discriminant = e.discriminant
-              AND (k.raw_hash = decode(e.raw, 'hex') OR k.content_hash = decode(e.content, 'hex') OR EXISTS (
-                SELECT FROM dedup_version v WHERE v.key_id = k.key_id
-                AND (v.raw_hash = decode(e.raw, 'hex') OR v.content_hash = decode(e.content, 'hex')))))));
+    SELECT array_agg(name), array_agg(DISTINCT hashtextextended('reference', p_partner) + (hashtextextended(e.control, 0) & 31))
+    INTO v_names, v_lots
+    FROM jsonb_to_recordset(p_entries) AS e(control text, standard text, sender text, sender_qualifier text, recipient text,
+        recipient_qualifier text, types text[], test boolean, discriminant text, raw text, content text, lineage jsonb)
+    CROSS JOIN unnest(lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage)) name
+    WHERE NOT EXISTS (
+        SELECT FROM dedup_key k
+        WHERE k.control_reference = e.control AND k.partner_id = p_partner AND k.standard = e.standard AND k.sender = e.sender
+          AND k.sender_qualifier = e.sender_qualifier AND k.recipient = e.recipient AND k.recipient_qualifier = e.recipient_qualifier
+          AND k.message_types = e.types AND k.test = e.test AND k.discriminant = e.discriminant
+          AND (k.raw_hash = decode(e.raw, 'hex') OR k.content_hash = decode(e.content, 'hex') OR EXISTS (
+            SELECT FROM dedup_version v WHERE v.key_id = k.key_id
+            AND (v.raw_hash = decode(e.raw, 'hex') OR v.content_hash = decode(e.content, 'hex')))));
+    PERFORM pg_advisory_xact_lock(lot) FROM (SELECT unnest(v_lots) AS lot ORDER BY 1) l;
+    PERFORM lineage_lock(p_partner, v_names);
 END $$;
 
 -- ledger_decide decides one copy of an interchange, and writes its event. It takes the place of ledger_register, which stays for
