@@ -167,6 +167,8 @@ func (x *exchange) agreement() (*partners.Agreement, Station) {
 func (x *exchange) receive() {
 	spool := NewSpool(x.limits.SpoolDir, x.limits.SpoolMemory, x.maxPayload())
 	defer spool.Close()
+	ahead := scanEarly(spool)
+	defer ahead.stop()
 	if err := x.open(spool); err != nil {
 		x.fail(err)
 		return
@@ -181,7 +183,7 @@ func (x *exchange) receive() {
 		x.takeReceipt()
 		return
 	}
-	interchanges, origins, err := scan(spool, x.opened.Attachments)
+	interchanges, origins, err := scan(spool, x.opened.Attachments, ahead)
 	if err != nil {
 		x.fail(err)
 		return

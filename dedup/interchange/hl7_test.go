@@ -97,7 +97,6 @@ func TestHL7Several(t *testing.T) {
 	for name, payload := range map[string]string{
 		"one after the other": hl7Head + hl7Body + second,
 		"in frames":           "\x0B" + hl7Head + hl7Body + "\x1C\r\x0B" + second + "\x1C\r",
-		"beside EDIFACT":      hl7Head + hl7Body + second + edifactMessage,
 	} {
 		found := scan(t, payload)
 		if len(found) < 2 || found[0].Control != "M-77" || found[1].Control != "M-78" || !found[0].Complete {

@@ -47,18 +47,11 @@ func newWords(classes *[256]class) words {
 
 // translate is the fast way to the canonical form, for segments that need
 // nothing but other separators. It writes them from src into dst, which is no
-// shorter, eight octets at a time, and returns how many octets it has read and
-// written and how many segments these are. It stops before a segment that has
-// no terminator in src, is special, or needs anything else: a release character,
-// a line break or other control character, a trailing empty element or component
-// to be dropped.
-//
-// The words named not… have the high bit clear in every octet that is the
-// character, and only there: below 0x80 nothing is carried from one octet to the
-// next, and octets beyond are no character.
+// shorter, and returns how many octets it has read and written and how many
+// segments these are. It stops before a segment that has no terminator in src,
+// is special, or needs anything else: a release character, a line break or other
+// control character, a trailing empty element or component to be dropped.
 func (w *words) translate(dst, src []byte, syn *syntax, special *tagSet) (read, written, segments int) {
-	terminator, element, component, release := w.terminator, w.element, w.component, w.release
-	toElement, toComponent := w.toElement, w.toComponent
 	for {
 		if read < len(src) && src[read] <= ' ' {
 			read += indent(syn, src[read:])
@@ -66,48 +59,56 @@ func (w *words) translate(dst, src []byte, syn *syntax, special *tagSet) (read, 
 		if len(src)-read < 8 || special.has(src[read:]) {
 			return read, written, segments
 		}
-		from, to := read, written
-		right := uint64(highs)                             // high bits clear where something else is to be done
-		components, elements := uint64(0x80), uint64(0x80) // of the last octet of the previous word
-		for {
-			if len(src)-from < 8 {
-				return read, written, segments
-			}
-			x := binary.LittleEndian.Uint64(src[from:])
-			ascii := x & lows
-			notTerminator := ascii ^ terminator + lows | x
-			notElement := ascii ^ element + lows | x
-			notComponent := ascii ^ component + lows | x | w.noComponent
-			y := x ^ ^notElement&highs>>7*toElement ^ ^notComponent&highs>>7*toComponent
-			// Neither a release character nor, but for a terminator, below a space.
-			fine := (ascii^release+lows|w.noRelease)&(ascii+0x60*ones|^notTerminator) | x
-			if w.noRepetition == 0 {
-				notRepetition := ascii ^ w.repetition + lows | x
-				y ^= ^notRepetition & highs >> 7 * w.toRepetition
-				notComponent &= notRepetition
-				// "**" is not taken for fine: that costs time, not correctness.
-				fine &= notComponent<<8 | components | notRepetition
-			}
-			// A separator before one of higher rank closes an empty part.
-			fine &= (notComponent<<8 | components | notElement&notTerminator) & (notElement<<8 | elements | notTerminator)
-			binary.LittleEndian.PutUint64(dst[to:], y)
-			if end := ^notTerminator & highs; end != 0 {
-				if (fine|^(end^(end-1)))&right&highs != highs {
-					return read, written, segments
-				}
-				n := bits.TrailingZeros64(end) / 8
-				from, to = from+n, to+n
-				break
-			}
-			right &= fine
-			components, elements = notComponent>>56, notElement>>56
-			from, to = from+8, to+8
+		n := w.segment(dst[written:], src[read:])
+		if n < 0 {
+			return read, written, segments
 		}
-		if to > written {
-			dst[to] = canonTerminator
-			written = to + 1
+		if n > 0 {
+			dst[written+n] = canonTerminator
+			written += n + 1
 			segments++
 		}
-		read = from + 1
+		read += n + 1
 	}
+}
+
+// segment translates one segment up to its terminator, eight octets at a time,
+// and returns its length, or -1 if that is not enough.
+//
+// The words named not… have the high bit clear in every octet that is the
+// character, and only there: below 0x80 nothing is carried from one octet to the
+// next, and octets beyond are no character.
+func (w *words) segment(dst, src []byte) int {
+	right := uint64(highs)                             // high bits clear where something else is to be done
+	components, elements := uint64(0x80), uint64(0x80) // of the last octet of the previous word
+	for i := 0; len(src) >= 8 && len(dst) >= 8; i += 8 {
+		x := binary.LittleEndian.Uint64(src)
+		ascii := x & lows
+		notTerminator := ascii ^ w.terminator + lows | x
+		notElement := ascii ^ w.element + lows | x
+		notComponent := ascii ^ w.component + lows | x | w.noComponent
+		y := x ^ ^notElement&highs>>7*w.toElement ^ ^notComponent&highs>>7*w.toComponent
+		// Neither a release character nor, but for a terminator, below a space.
+		fine := (ascii^w.release+lows|w.noRelease)&(ascii+0x60*ones|^notTerminator) | x
+		if w.noRepetition == 0 {
+			notRepetition := ascii ^ w.repetition + lows | x
+			y ^= ^notRepetition & highs >> 7 * w.toRepetition
+			notComponent &= notRepetition
+			// "**" is not taken for fine: that costs time, not correctness.
+			fine &= notComponent<<8 | components | notRepetition
+		}
+		// A separator before one of higher rank closes an empty part.
+		fine &= (notComponent<<8 | components | notElement&notTerminator) & (notElement<<8 | elements | notTerminator)
+		binary.LittleEndian.PutUint64(dst, y)
+		if end := ^notTerminator & highs; end != 0 {
+			if (fine|^(end^(end-1)))&right&highs != highs { // what follows the terminator does not count
+				return -1
+			}
+			return i + bits.TrailingZeros64(end)/8
+		}
+		right &= fine
+		components, elements = notComponent>>56, notElement>>56
+		src, dst = src[8:], dst[8:]
+	}
+	return -1
 }
