@@ -97,6 +97,8 @@ type exchange struct {
 	attrs   []slog.Attr
 }
 
+const tooMany = "This sender has as many messages under way as it may have. Send it again."
+
 // maxDrain is how much of a refused body is still read, so that the partner reads our answer instead of a reset.
 const maxDrain = 1 << 20
 
@@ -115,10 +117,10 @@ func (x *exchange) serve() {
 	x.partner, x.station = x.agreement()
 	owner, limit := strangers, x.limits.forStrangers()
 	if x.partner != nil {
-		owner, limit = x.partner.ID, x.partner.Limits.Concurrent
+		owner, limit = claimed(x.partner.ID, x.r.RemoteAddr), x.partner.Limits.Concurrent
 	}
 	if !x.places.take(owner, limit) {
-		x.busy("This sender has as many messages under way as it may have. Send it again.")
+		x.busy(tooMany)
 		return
 	}
 	defer x.places.give(owner)
@@ -165,15 +167,23 @@ func (x *exchange) agreement() (*partners.Agreement, Station) {
 func (x *exchange) receive() {
 	spool := NewSpool(x.limits.SpoolDir, x.limits.SpoolMemory, x.maxPayload())
 	defer spool.Close()
+	ahead := scanEarly(spool)
+	defer ahead.stop()
 	if err := x.open(spool); err != nil {
 		x.fail(err)
 		return
 	}
+	own := place{owner: x.partner.ID}
+	if !x.places.take(own, x.partner.Limits.Concurrent) {
+		x.busy(tooMany)
+		return
+	}
+	defer x.places.give(own)
 	if x.opened.IsReceipt {
 		x.takeReceipt()
 		return
 	}
-	interchanges, origins, err := scan(spool, x.opened.Attachments)
+	interchanges, origins, err := scan(spool, x.opened.Attachments, ahead)
 	if err != nil {
 		x.fail(err)
 		return
@@ -254,16 +264,34 @@ func (x *exchange) accepted(outcome Outcome, interchanges []interchange.Intercha
 	failpoint.Hit("as2.answered")
 }
 
-// logVerdict writes one line for each interchange; drift is for an administrator to look at.
+// logVerdict writes one line for each interchange; what is held is for an administrator to look at.
 func (x *exchange) logVerdict(delivery uuid.UUID, i *interchange.Interchange, d dedup.Decision) {
 	level := slog.LevelInfo
-	if d.Verdict == dedup.Drift || d.Late {
+	if d.Verdict == dedup.Drift || d.Verdict == dedup.Stale || d.Late {
 		level = slog.LevelWarn
 	}
-	x.log.LogAttrs(x.r.Context(), level, string(d.Verdict), slog.String("delivery_id", delivery.String()),
+	x.log.LogAttrs(x.r.Context(), level, string(d.Verdict), append(lineageAttrs(d.Lineage), slog.String("delivery_id", delivery.String()),
 		slog.String("partner", x.partner.Name), slog.String("standard", string(i.Standard)), slog.String("reference", i.Control),
 		slog.String("sender", i.Sender), slog.String("recipient", i.Recipient), slog.Int("epoch", d.Epoch),
-		slog.Bool("late", d.Late), slog.String("document_id", d.Document.String()))
+		slog.Bool("late", d.Late), slog.String("document_id", d.Document.String()))...)
+}
+
+// lineageAttrs are what the verdict's line says of the documents inside.
+func lineageAttrs(l *dedup.Lineage) []slog.Attr {
+	if l == nil {
+		return nil
+	}
+	var attrs []slog.Attr
+	if len(l.Supersedes) > 0 {
+		attrs = append(attrs, slog.Any("supersedes", l.Supersedes[:min(len(l.Supersedes), 16)]))
+	}
+	if len(l.Stale) > 0 {
+		attrs = append(attrs, slog.Any("stale", l.Stale[:min(len(l.Stale), 16)]))
+	}
+	if len(l.Flags) > 0 {
+		attrs = append(attrs, slog.Any("flags", l.Flags))
+	}
+	return attrs
 }
 
 // takeReceipt handles an MDN that was posted at the message URL: it is never forwarded, and never answered with an MDN.

@@ -197,12 +197,10 @@ func (m *markup) closeEvent() {
 		m.tooMuch = true
 		return
 	}
-	wanted := len(m.ic.Messages) < maxListed
+	m.addType(m.ic, set.event.Type())
+	wanted := m.room()
 	if msg := set.take(wanted); wanted {
-		m.addMessage(msg)
-	} else {
-		m.addType(m.ic, set.event.Type())
-		m.flag(listsCut)
+		m.ic.Messages = append(m.ic.Messages, msg)
 	}
 }
 

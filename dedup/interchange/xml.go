@@ -86,7 +86,7 @@ func (s *scanner) openMarkup(ic *Interchange) *markup {
 	m := s.spare
 	if m == nil {
 		m = &markup{scanner: s}
-		m.forms[0].canon, m.forms[1].canon = &s.canon, &s.part
+		m.forms[0].canon, m.forms[1].canon = &s.whole, &s.part
 		s.spare = m
 	}
 	m.ic, m.x = ic, xmlReaders.Get().(*xmltoken.Reader)

@@ -72,8 +72,8 @@ func compareEvents(t *testing.T, r row, ic interchange.Interchange) {
 	if times == "3" {
 		types = []string{list, list, list}
 	}
-	if !slices.Equal(ic.Types, types) {
-		t.Errorf("types %q, want %q", ic.Types, types)
+	if !slices.Equal(ic.Types(), types) {
+		t.Errorf("types %q, want %q", ic.Types(), types)
 	}
 	// The sheet leaves the time of a declaration out, and lists ids, which have
 	// semicolons themselves, with semicolons between.
@@ -93,8 +93,8 @@ func compareEvents(t *testing.T, r row, ic interchange.Interchange) {
 			t.Errorf("control reference %q lacks %q", ic.Control, m.Number)
 		}
 	}
-	if r["functions"] != strings.Join(ic.Functions, ",") {
-		t.Errorf("functions %q, want %q", ic.Functions, r["functions"])
+	if r["functions"] != strings.Join(ic.Functions(), ",") {
+		t.Errorf("functions %q, want %q", ic.Functions(), r["functions"])
 	}
 }
 

@@ -99,7 +99,7 @@ func TestMarkupMemory(t *testing.T) {
 			if grown := after.TotalAlloc - before.TotalAlloc; grown > limit {
 				t.Errorf("allocated %d MiB for %d", grown>>20, size>>20)
 			}
-			if len(found[0].Messages) > 10000 {
+			if len(found[0].Messages) > interchange.MaxMessages {
 				t.Errorf("%d messages listed", len(found[0].Messages))
 			}
 		})

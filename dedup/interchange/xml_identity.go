@@ -91,12 +91,7 @@ func (m *markup) predecessors(msg *Message, r *record, f field) {
 // addMessage lists a message.
 func (m *markup) addMessage(msg Message) {
 	m.addType(m.ic, []byte(msg.Type))
-	if msg.Function != "" {
-		m.addFunction(m.ic, []byte(msg.Function))
+	if m.room() {
+		m.ic.Messages = append(m.ic.Messages, msg)
 	}
-	if len(m.ic.Messages) == maxListed {
-		m.flag(listsCut)
-		return
-	}
-	m.ic.Messages = append(m.ic.Messages, msg)
 }
