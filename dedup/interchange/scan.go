@@ -123,7 +123,10 @@ func (s *scanner) seek() (at int, rd *reader) {
 	// A header in the middle of a word is none. A stray terminator is no word.
 	apart := true
 	for i := 0; i < reach && junk <= maxJunk; i++ {
-		if rd = reading(b[i:]); rd != nil && apart {
+		if apart {
+			rd = reading(b[i:])
+		}
+		if rd != nil {
 			if i > 0 && len(s.found) == 0 {
 				s.odd.add(junkBefore)
 			} else if i > 0 {

@@ -185,9 +185,11 @@ func (e *Event) Get(path ...string) []byte {
 // Has tells whether the event has a property.
 func (e *Event) Has(name string) bool { return e.child(0, name) != 0 }
 
+// child returns a property by its name, which is one that the standard uses.
 func (e *Event) child(of int32, name string) int32 {
+	p := properties[name]
 	for c := e.nodes[of].first; c != 0; c = e.nodes[c].next {
-		if string(e.octets(e.nodes[c].name)) == name {
+		if e.nodes[c].property == p {
 			return c
 		}
 	}

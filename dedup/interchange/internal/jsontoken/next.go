@@ -60,11 +60,15 @@ func (r *Reader) peek() (byte, bool) {
 // at returns the octets from the current one on, n of them if there are.
 func (r *Reader) at(n int) []byte {
 	if len(r.buf)-r.pos < n && !r.last {
-		r.src.Advance(r.pos)
-		r.buf, r.pos = r.src.Need(n), 0
-		r.last = len(r.buf) < n
+		r.fill(n)
 	}
 	return r.buf[r.pos:]
+}
+
+func (r *Reader) fill(n int) {
+	r.src.Advance(r.pos)
+	r.buf, r.pos = r.src.Need(n), 0
+	r.last = len(r.buf) < n
 }
 
 func (r *Reader) broken(f Fault) Kind {
