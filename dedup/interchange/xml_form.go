@@ -65,7 +65,7 @@ func (f *xmlForm) start(x *xmltoken.Reader) {
 	f.name(xmlStart, x, x.Name)
 	for i := range x.Attrs {
 		f.name(xmlAttr, x, x.Attrs[i].Name)
-		f.write(x.Attrs[i].Value)
+		f.put(x.Attrs[i].Value)
 	}
 	f.writeByte(xmlBody)
 	f.tag(true)
@@ -89,7 +89,16 @@ func (f *xmlForm) text(b []byte, blank bool) {
 		f.write(f.blank)
 		f.blank, f.isContent = f.blank[:0], true
 	}
-	f.write(b)
+	f.put(b)
+}
+
+// put is write for what is mostly short.
+func (f *xmlForm) put(b []byte) {
+	if len(b) < blockSize-len(f.block) {
+		f.block = append(f.block, b...)
+	} else {
+		f.write(b)
+	}
 }
 
 // name writes a mark and a name, or the number of the name if that is known.

@@ -32,6 +32,8 @@ type names struct {
 	nameOf     map[localName]Name
 	// recent finds names by how they are written.
 	recent [1 << recentBits]written
+	after  [MaxTable]*written // the name that last followed one
+	last   Name
 	document,
 	distinctNames, distinctSpaces int // of the document
 }
@@ -156,8 +158,15 @@ func (w *written) set(scope uint32, raw []byte, attr bool, name Name) {
 // resolve expands a name as written in the current scope (Namespaces in XML
 // §6): an attribute without a prefix is in no namespace.
 func (r *Reader) resolve(raw []byte, attr bool) (Name, Fault) {
+	// What followed the last name may follow it again.
+	guess := &r.names.after[r.names.last]
+	if *guess != nil && (*guess).is(r.scope.id, raw, attr) {
+		r.names.last = (*guess).name
+		return r.names.last, NoFault
+	}
 	slot := r.names.slot(r.scope.id, raw, attr)
 	if slot != nil && slot.is(r.scope.id, raw, attr) {
+		*guess, r.names.last = slot, slot.name
 		return slot.name, NoFault
 	}
 	prefix, local := split(raw)
@@ -182,7 +191,9 @@ func (r *Reader) resolve(raw []byte, attr bool) (Name, Fault) {
 	}
 	if slot != nil {
 		slot.set(r.scope.id, raw, attr, name)
+		*guess = slot
 	}
+	r.names.last = name
 	return name, NoFault
 }
 

@@ -35,6 +35,7 @@ type Reader struct {
 
 	open      []element
 	openNames []byte // of the open elements, as written
+	marks     []mark // of the scopes around open elements with declarations
 	empty     bool   // the start tag was that of an empty element
 	ended     bool   // the last token was an End
 	inCDATA   bool
@@ -43,9 +44,9 @@ type Reader struct {
 
 // An element is open.
 type element struct {
-	name  Name
-	start int // of its name in openNames
-	outer mark
+	name     Name
+	declares bool   // its mark is in marks
+	start    uint32 // of its name in openNames
 }
 
 // New returns a Reader whose names have the codes of v.
@@ -56,7 +57,7 @@ func New(v Vocabulary) *Reader { return &Reader{names: newNames(v)} }
 func (r *Reader) Open(src Source) Kind {
 	r.src, r.buf, r.pos, r.last = src, nil, 0, false
 	r.Fault, r.Charset, r.Declared = NoFault, "", false
-	r.open, r.openNames = r.open[:0], r.openNames[:0]
+	r.open, r.openNames, r.marks = r.open[:0], r.openNames[:0], r.marks[:0]
 	r.empty, r.ended, r.inCDATA = false, false, false
 	r.names.begin()
 	if r.scope.begin() {
@@ -203,8 +204,11 @@ func (r *Reader) endTag() Kind {
 // leave closes the element whose End was the last token.
 func (r *Reader) leave() {
 	r.ended = false
-	top := r.open[len(r.open)-1]
+	top := &r.open[len(r.open)-1]
 	r.openNames = r.openNames[:top.start]
-	r.scope.pop(top.outer)
+	if top.declares {
+		r.scope.pop(r.marks[len(r.marks)-1])
+		r.marks = r.marks[:len(r.marks)-1]
+	}
 	r.open = r.open[:len(r.open)-1]
 }

@@ -33,6 +33,9 @@ func (r *Reader) parse(b []byte) (n int, _ Fault) {
 	}
 	name := b[1:n]
 	r.Attrs, r.scratch = r.Attrs[:0], r.scratch[:0]
+	if n+1 < len(b) && b[n] == '>' { // most tags
+		return n + 1, r.enter(name, false)
+	}
 	declares := false
 	for {
 		blank := n
@@ -152,8 +155,8 @@ func (r *Reader) value(b []byte) ([]byte, Fault) {
 
 // enter resolves the names of a tag, sorts its attributes and opens the element.
 func (r *Reader) enter(raw []byte, declares bool) Fault {
-	outer := r.scope.mark()
 	if declares {
+		r.marks = append(r.marks, r.scope.mark())
 		if fault := r.declare(); fault != NoFault {
 			return fault
 		}
@@ -175,7 +178,7 @@ func (r *Reader) enter(raw []byte, declares bool) Fault {
 		return Malformed
 	}
 	r.Name = name
-	r.open = append(r.open, element{name, len(r.openNames), outer})
+	r.open = append(r.open, element{name, declares, uint32(len(r.openNames))})
 	r.openNames = append(r.openNames, raw...)
 	return NoFault
 }
