@@ -230,10 +230,14 @@ func TestMultipart(t *testing.T) {
 	if one(t, multipart("", soap, payload("b", "octets\x00\xff\r\n--=_not"))).Content != first.Content {
 		t.Error("the id of a part counts")
 	}
-	for _, octets := range []string{"octets\x00\xff\r\n--=_not ", "octets\x00\xff", "octets\x00\xff\n--=_not"} {
+	for _, octets := range []string{"octets\x00\xff\r\n--=_not ", "octets\x00\xff", "octets\x00\xff\n--=_not",
+		"x--=_b\r\ny", "x\r\n--=_b2\r\ny"} {
 		if one(t, multipart("", soap, payload("a", octets))).Content == first.Content {
 			t.Errorf("%q counts for nothing", octets)
 		}
+	}
+	if a, b := payload("a", "x--=_b\r\ny"), payload("a", "x\r\n--=_b\r\n\r\ny"); one(t, multipart("", soap, a)).Content == one(t, multipart("", soap, b)).Content {
+		t.Error("a delimiter inside of a line counts")
 	}
 	if ic := one(t, multipart("; start=\"<root>\"", payload("a", "x"), named)); ic.Standard != interchange.AS4 {
 		t.Errorf("with start: %+v", ic)
