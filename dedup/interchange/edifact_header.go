@@ -112,6 +112,7 @@ func (e *edifact) repetition(b, una []byte) {
 	if len(version) == 0 || version[0] < '4' || version[0] > '9' {
 		return
 	}
+	e.version4 = true
 	c := byte('*')
 	if una != nil {
 		c = una[4]

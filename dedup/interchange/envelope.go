@@ -1,11 +1,14 @@
 package interchange
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Bounds on what is kept of groups and messages.
 const (
-	maxNumber       = 128 // octets of a number, date or reference in a document
-	maxPredecessors = 16  // of one message
+	maxNumber       = 80 // octets of a number, date or reference in a document
+	maxPredecessors = 16 // of one message; each counts as one of MaxMessages
 )
 
 // An envelope keeps account of the groups and messages of an interchange of segments: what they say, what is wrong with
@@ -188,6 +191,15 @@ func (e *envelope) check(faults *Faults, right bool, fault Faults, odd irregular
 	if !right {
 		*faults |= fault
 		e.flag(odd)
+	}
+}
+
+// addPredecessor takes up a number that the open message refers to as what it
+// replaces, changes or cancels.
+func (e *envelope) addPredecessor(number string) {
+	p := &e.message.Predecessors
+	if number != "" && len(*p) < maxPredecessors && !slices.Contains(*p, number) && e.room() {
+		*p = append(*p, number)
 	}
 }
 

@@ -36,8 +36,8 @@ const ContentVersion = 2
 // nothing is lost and memory stays bounded (some 10 MiB for 10000).
 const MaxInterchanges = 10000
 
-// MaxMessages bounds how many groups and messages of one payload are listed. An
-// interchange beyond it is marked irregular; its digests and counts cover all of
+// MaxMessages bounds how many groups, messages and predecessors of one payload
+// are listed. An interchange beyond it is marked irregular; its digests and counts cover all of
 // it.
 const MaxMessages = 10000
 
@@ -112,8 +112,9 @@ type Interchange struct {
 	Acknowledges bool
 
 	// Header is the header segment (UNB, ISA, STX, MSH …) as received, without
-	// its terminator, at most 4 KiB; nil where the standard has none. With the
-	// Separators it gives the elements that an acknowledgement copies.
+	// its terminator, at most 4 KiB, and 4 MiB in all of a payload; nil beyond,
+	// and where the standard has none. With the Separators it gives the elements
+	// that an acknowledgement copies.
 	Header     []byte
 	Separators Separators
 	// Groups and Messages tell the parts, in order of appearance. They are the
