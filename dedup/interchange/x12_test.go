@@ -51,6 +51,8 @@ func TestX12Layouts(t *testing.T) {
 		"CR LF is the terminator":    {strings.ReplaceAll(x12Message, "~", "\r\n"), nil, true},
 		"other separators":           {strings.NewReplacer("*", "|", ":", "\\", "~", "_").Replace(x12Message), nil, true},
 		"control characters":         {strings.NewReplacer("*", "\x1D", ":", "\x1F", "~", "\x1C").Replace(x12Message), nil, true},
+		"one beyond ASCII":           {strings.NewReplacer("*", "\xA6").Replace(x12Message), nil, true},
+		"beyond ASCII":               {strings.NewReplacer("*", "\xA6", ":", "\xB7", "~", "\xA7").Replace(x12Message), nil, true},
 		"tabs separate":              {strings.NewReplacer("*", "\t").Replace(x12Message), nil, true},
 		"blank after terminators":    {strings.ReplaceAll(x12Message, "~", "~ \n"), nil, true},
 		"indentation":                {strings.ReplaceAll(x12Message, "~", "~\n\t "), nil, true},
