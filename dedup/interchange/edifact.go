@@ -108,7 +108,7 @@ func (e *edifact) segment(seg segment) {
 		if len(seg.body) > 0 {
 			e.passed(1)
 		}
-		if e.lead {
+		if e.lead && e.inMessage {
 			e.document(t, seg.body)
 		}
 		e.take(seg, 0)

@@ -43,9 +43,10 @@ const MaxMessages = 10000
 
 // Bounds on the parts of a reference.
 const (
-	maxDistinct = 64 // entries of MessageTypes
-	maxIdentity = 64 // octets of one identity element
-	maxType     = 35 // octets of one message type
+	maxDistinct = 64  // entries of MessageTypes
+	maxIdentity = 64  // octets of one identity element
+	maxType     = 35  // octets of one message type
+	maxWritten  = 256 // octets of what is kept as written, of each element
 )
 
 // Standard names the envelope standard of an interchange.
@@ -87,7 +88,8 @@ type Reference struct {
 }
 
 // Written holds parts of the header octet for octet as the sender wrote them,
-// with padding, release characters and line breaks, made displayable by Text.
+// with padding, release characters and line breaks, made displayable by Text,
+// at most 256 octets of each.
 type Written struct {
 	Sender, SenderQualifier       string // 0004, 0007; ISA06, ISA05
 	Recipient, RecipientQualifier string // 0010, 0007; ISA08, ISA07
