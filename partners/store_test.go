@@ -56,7 +56,10 @@ func TestApplyStoresWhatWasParsed(t *testing.T) {
       default_mic: sha1
     window: 6d
     windows: {x12: infinity, edifact: 30d}
+    key: {by: date, message_types: false}
     drift: forward
+    stale: discard
+    same_document: suppress
     on_duplicate: warning
     sink: https://erp.example/in
     sink_secret_file: /etc/firstcopy/acme
