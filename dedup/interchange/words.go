@@ -59,7 +59,7 @@ func (w *words) translate(dst, src []byte, syn *syntax, special *tagSet) (read, 
 			return read, written, segments
 		}
 		n := w.segment(dst[written:], src[read:])
-		if n < 0 {
+		if n < 0 || n > 0 && syn.class[src[read+n-1]] != plain { // a trailing empty part
 			return read, written, segments
 		}
 		if n > 0 {
@@ -72,14 +72,15 @@ func (w *words) translate(dst, src []byte, syn *syntax, special *tagSet) (read, 
 }
 
 // segment translates one segment up to its terminator, eight octets at a time,
-// and returns its length, or -1 if that is not enough.
+// and returns its length, or -1 if that is not enough. Of separators that only
+// close empty parts it sees all but those at the end.
 //
 // The words named not… have the high bit clear in every octet that is the
 // character, and only there: below 0x80 nothing is carried from one octet to the
 // next, and octets beyond are no character.
 func (w *words) segment(dst, src []byte) int {
-	right := uint64(highs)                             // high bits clear where something else is to be done
-	components, elements := uint64(0x80), uint64(0x80) // of the last octet of the previous word
+	right := uint64(highs)     // high bits clear where something else is to be done
+	components := uint64(0x80) // notComponent of the octet before the word
 	for i := 0; i <= len(src)-8 && i <= len(dst)-8; i += 8 {
 		x := binary.LittleEndian.Uint64(src[i:])
 		ascii := x & lows
@@ -96,8 +97,7 @@ func (w *words) segment(dst, src []byte) int {
 			// "**" is not taken for fine: that costs time, not correctness.
 			fine &= notComponent<<8 | components | notRepetition
 		}
-		// A separator before one of higher rank closes an empty part.
-		fine &= (notComponent<<8 | components | notElement&notTerminator) & (notElement<<8 | elements | notTerminator)
+		fine &= notComponent<<8 | components | notElement // before an element separator, one of lower rank closes an empty part
 		binary.LittleEndian.PutUint64(dst[i:], y)
 		if end := ^notTerminator & highs; end != 0 {
 			if (fine|^(end^(end-1)))&right&highs != highs { // what follows the terminator does not count
@@ -106,7 +106,7 @@ func (w *words) segment(dst, src []byte) int {
 			return i + bits.TrailingZeros64(end)/8
 		}
 		right &= fine
-		components, elements = notComponent>>56, notElement>>56
+		components = notComponent >> 56
 	}
 	return -1
 }
