@@ -21,6 +21,7 @@ type document struct {
 	Windows        map[string]string `json:"windows,omitempty"`
 	Drift          Drift             `json:"drift"`
 	OnDuplicate    DuplicateAnswer   `json:"on_duplicate"`
+	Acknowledge    acknowledgeJSON   `json:"acknowledge,omitzero"`
 	Sink           string            `json:"sink"`
 	SinkSecretFile string            `json:"sink_secret_file,omitempty"`
 	Limits         limitsJSON        `json:"limits"`
@@ -33,6 +34,7 @@ type as2JSON struct {
 	Certificates map[string]string `json:"certificates,omitempty"`
 	Require      requireJSON       `json:"require"`
 	AsyncURLs    []string          `json:"async_urls,omitempty"`
+	URL          string            `json:"url,omitempty"`
 	AllowPrivate bool              `json:"allow_private"`
 	DefaultMIC   string            `json:"default_mic"`
 }
@@ -44,6 +46,12 @@ type requireJSON struct {
 	Ciphers   []string `json:"ciphers,omitempty"`
 }
 
+type acknowledgeJSON struct {
+	EDIFACT AcknowledgeEDIFACT `json:"edifact,omitempty"`
+	X12     []AcknowledgeX12   `json:"x12,omitempty"`
+	OnDrift DriftAnswer        `json:"on_drift,omitempty"`
+}
+
 type limitsJSON struct {
 	Payload    strict.Size `json:"payload"`
 	Concurrent int         `json:"concurrent"`
@@ -53,10 +61,10 @@ type limitsJSON struct {
 func (a *Agreement) terms() document {
 	return document{
 		AS2: as2JSON{
-			Require: requireJSON(a.AS2.Require), AsyncURLs: a.AS2.AsyncURLs,
+			Require: requireJSON(a.AS2.Require), AsyncURLs: a.AS2.AsyncURLs, URL: a.AS2.URL,
 			AllowPrivate: a.AS2.AllowPrivate, DefaultMIC: a.AS2.DefaultMIC,
 		},
-		Drift: a.Drift, OnDuplicate: a.OnDuplicate,
+		Drift: a.Drift, OnDuplicate: a.OnDuplicate, Acknowledge: acknowledgeJSON(a.Acknowledge),
 		Sink: a.Sink, SinkSecretFile: a.SinkSecretFile,
 		Limits: limitsJSON(a.Limits),
 	}
@@ -88,7 +96,8 @@ func (a *Agreement) setTerms(stored []byte) error {
 	}
 	a.AS2.Require = Require(d.AS2.Require)
 	a.AS2.AsyncURLs, a.AS2.AllowPrivate, a.AS2.DefaultMIC = d.AS2.AsyncURLs, d.AS2.AllowPrivate, d.AS2.DefaultMIC
-	a.Drift, a.OnDuplicate = d.Drift, d.OnDuplicate
+	a.AS2.URL = d.AS2.URL
+	a.Drift, a.OnDuplicate, a.Acknowledge = d.Drift, d.OnDuplicate, Acknowledge(d.Acknowledge)
 	a.Sink, a.SinkSecretFile = d.Sink, d.SinkSecretFile
 	a.Limits = Limits(d.Limits)
 	return nil

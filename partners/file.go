@@ -38,6 +38,7 @@ type partnerYAML struct {
 	Windows        map[string]Window `yaml:"windows"`
 	Drift          Drift             `yaml:"drift"`
 	OnDuplicate    DuplicateAnswer   `yaml:"on_duplicate"`
+	Acknowledge    acknowledgeYAML   `yaml:"acknowledge"`
 	Sink           string            `yaml:"sink"`
 	SinkSecretFile string            `yaml:"sink_secret_file"`
 	Limits         limitsYAML        `yaml:"limits"`
@@ -49,8 +50,15 @@ type as2YAML struct {
 	Certificates []certificateYAML `yaml:"certificates"`
 	Require      requireYAML       `yaml:"require"`
 	AsyncURLs    []string          `yaml:"async_urls"`
+	URL          string            `yaml:"url"`
 	AllowPrivate bool              `yaml:"allow_private"`
 	DefaultMIC   string            `yaml:"default_mic"`
+}
+
+type acknowledgeYAML struct {
+	EDIFACT AcknowledgeEDIFACT `yaml:"edifact"`
+	X12     []AcknowledgeX12   `yaml:"x12"`
+	OnDrift DriftAnswer        `yaml:"on_drift"`
 }
 
 type certificateYAML struct {
