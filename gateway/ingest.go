@@ -256,7 +256,7 @@ func (w *work) documents(decisions []dedup.Decision) []forward.Document {
 			ID: w.registration.Entries[i].Document, Delivery: w.ID, PartnerID: w.Partner.ID, Key: decision.Key,
 			Epoch: decision.Epoch, Ordinal: i + 1, Verdict: string(decision.Verdict), State: w.stateFor(decision.Verdict),
 			Standard: string(x.Standard), Version: x.Version, Sender: x.AsWritten.Sender, Recipient: x.AsWritten.Recipient,
-			Reference: w.registration.Entries[i].Reference.Control, MessageTypes: x.Types, Functions: x.Functions, Test: x.Test, Irregular: x.Irregular,
+			Reference: w.registration.Entries[i].Reference.Control, MessageTypes: x.Types(), Functions: x.Functions(), Test: x.Test, Irregular: x.Irregular,
 			Raw: x.Raw[:], Content: x.Content[:], Size: x.End - x.Start, FileName: text(origin.FileName), ContentType: text(origin.ContentType),
 		})
 	}

@@ -114,7 +114,7 @@ func compare(t *testing.T, r row, ic interchange.Interchange) {
 	check("reference", r["reference"], ic.Control)
 	check("date", r["date"], ic.Date)
 	check("time", r["time"], ic.Time)
-	check("message_types", r["message_types"], strings.Join(ic.Types, ","))
+	check("message_types", r["message_types"], strings.Join(ic.Types(), ","))
 	check("sender_qual", r["sender_qual"], strings.Trim(ic.AsWritten.SenderQualifier, " "))
 	check("recipient_qual", r["recipient_qual"], strings.Trim(ic.AsWritten.RecipientQualifier, " "))
 	if ack := r["ack_requested"]; ack == "0" || ack == "1" {
@@ -124,7 +124,7 @@ func compare(t *testing.T, r row, ic interchange.Interchange) {
 	if strings.HasPrefix(functions, "W0501") { // an order status, no function
 		functions = ""
 	}
-	check("functions", functions, strings.Join(ic.Functions, ","))
+	check("functions", functions, strings.Join(ic.Functions(), ","))
 }
 
 // TestCorpusPairs compares files that hold one interchange in other words.

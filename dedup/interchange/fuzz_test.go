@@ -37,7 +37,7 @@ func FuzzScan(f *testing.F) {
 			if ic.Standard != interchange.Content && (ic.Sender == "" || ic.Recipient == "" || ic.Control == "") {
 				t.Fatalf("identified without an identity: %+v", ic.Reference)
 			}
-			if len(ic.Control) > 4*64+7 || len(ic.Sender) > 4*64 || len(ic.Types) > 1000 || len(ic.MessageTypes) > 64 {
+			if len(ic.Control) > 4*64+7 || len(ic.Sender) > 4*64 || len(ic.Messages) > interchange.MaxMessages || len(ic.MessageTypes) > 64 {
 				t.Fatalf("out of bounds: %+v", ic)
 			}
 		}

@@ -13,10 +13,9 @@
 // inside segments, line breaks in place of terminators, byte order marks, lost
 // trailers and wrong counts are read through and reported in Irregular.
 //
-// Not done: the content of messages is not validated; interactive EDIFACT
-// (UIB), the binary objects of EDIFACT packages (UNO/UNP) and X12 groups
-// without an ISA are not recognised; bytes are never decoded, so that neither
-// UTF-16 nor EBCDIC payloads have an identity.
+// Not done: the content of messages is not validated beyond their envelope; X12
+// groups without an ISA have no identity; bytes are never decoded, so that
+// neither UTF-16 nor EBCDIC payloads have one.
 //
 // Scan makes one pass, in memory that does not depend on the size of the
 // payload. It may be called from any number of goroutines at once; for payloads
@@ -28,20 +27,23 @@ import "crypto/sha256"
 // ContentVersion is the version of the canonical form behind
 // Interchange.Content. It is stored beside every digest: digests of different
 // versions say nothing about each other.
-const ContentVersion = 1
+const ContentVersion = 2
 
 // MaxInterchanges bounds how many interchanges of one payload are told apart.
 // What follows the last of them is one interchange of Standard Content, so that
 // nothing is lost and memory stays bounded (some 10 MiB for 10000).
 const MaxInterchanges = 10000
 
-// Bounds on what is listed of one interchange. An interchange beyond them is
-// marked irregular; its digests and counts cover all of it.
+// MaxMessages bounds how many groups and messages of one payload are listed. An
+// interchange beyond it is marked irregular; its digests and counts cover all of
+// it.
+const MaxMessages = 10000
+
+// Bounds on the parts of a reference.
 const (
-	maxListed   = 1000 // entries of Types and of Functions
-	maxDistinct = 64   // entries of MessageTypes
-	maxIdentity = 64   // octets of one identity element
-	maxType     = 35   // octets of one message type
+	maxDistinct = 64 // entries of MessageTypes
+	maxIdentity = 64 // octets of one identity element
+	maxType     = 35 // octets of one message type
 )
 
 // Standard names the envelope standard of an interchange.
@@ -85,18 +87,11 @@ type Written struct {
 // fields after the Reference are filled as far as the header allowed.
 type Interchange struct {
 	Reference
-	AsWritten Written
-	Version   string // syntax identifier and version, "UNOC:3"; ISA12, "00501"
-	Date      string // 0017 or ISA09 as written, valid or not
-	Time      string // 0019 or ISA10 as written
-	// Types lists the message type of every message in order of appearance, at
-	// most 1000 of them; "TA1" for an X12 interchange that holds nothing else.
-	Types []string
-	// Functions lists the message functions (BGM 1225, X12 element 353) in
-	// order of appearance, at most one a message and 1000 in all. A message
-	// that states none, or states no code of the list, adds nothing.
-	Functions    []string
-	AckRequested bool // 0031 is 1 or 2; ISA14 is 1
+	AsWritten    Written
+	Version      string // syntax identifier and version, "UNOC:3"; ISA12, "00501"
+	Date         string // 0017 or ISA09 as written, valid or not
+	Time         string // 0019 or ISA10 as written
+	AckRequested bool   // 0031 is 1 or 2; ISA14 is 1
 	// ReceiptOnly says that no more than an indication of receipt is asked for:
 	// 0031 is 2.
 	ReceiptOnly bool
@@ -128,7 +123,8 @@ type Interchange struct {
 	// Content is the SHA-256 of the canonical form, which is the same for two
 	// interchanges that differ only in service characters, line breaks,
 	// padding, trailing empty elements and the date and time of the envelope.
-	// For Standard Content it equals Raw.
+	// Of each message it holds the references and the Digest, so that every
+	// octet is digested once for both. For Standard Content it equals Raw.
 	Content [sha256.Size]byte
 	// Irregular lists deviations as constant short texts, each once.
 	Irregular []string

@@ -36,7 +36,7 @@ func (s *scanner) takeOrdinary(syn *syntax, special *tagSet) (segments int) {
 		if len(rest) < 8 || special.has(rest) {
 			break
 		}
-		room := s.canon.room(maxFast + 1)
+		room := s.form.room(maxFast + 1)
 		n := syn.words.translate(room, rest)
 		if n < 0 {
 			break
@@ -44,7 +44,7 @@ func (s *scanner) takeOrdinary(syn *syntax, special *tagSet) (segments int) {
 		at += n + 1
 		if n > 0 {
 			room[n] = canonTerminator
-			s.canon.block = s.canon.block[:len(s.canon.block)+n+1]
+			s.form.block = s.form.block[:len(s.form.block)+n+1]
 			segments++
 		}
 	}

@@ -36,8 +36,14 @@ var readers = [...]reader{
 // A scanner is at work on one payload.
 type scanner struct {
 	window
-	canon  canon
+	// whole takes the canonical form of an interchange, part that of the message
+	// that is open; form is the one that segments go to.
+	whole, part canon
+	form        *canon
+	formName    string
+
 	found  []Interchange
+	listed int               // groups and messages of all
 	odd    irregularSet      // of the last one found
 	intern map[string]string // texts of types and functions, by their octets
 }
@@ -45,7 +51,8 @@ type scanner struct {
 var scanners = sync.Pool{New: func() any {
 	return &scanner{
 		window: newWindow(),
-		canon:  canon{digest: digest{hash: sha256.New()}, block: make([]byte, 0, blockSize)},
+		whole:  newCanon(),
+		part:   newCanon(),
 		intern: make(map[string]string),
 	}
 }}
@@ -68,8 +75,9 @@ func Scan(r io.Reader) ([]Interchange, error) {
 // close leaves nothing behind but buffers.
 func (s *scanner) close() {
 	s.raw.stop()
-	s.canon.digest.stop()
-	s.r, s.found, s.odd = nil, nil, 0
+	s.whole.digest.stop()
+	s.part.digest.stop()
+	s.r, s.found, s.odd, s.listed = nil, nil, 0, 0
 	clear(s.intern)
 }
 
@@ -188,6 +196,26 @@ func (s *scanner) rest(n int, why irregularity) {
 	s.last().Standard = Content
 	s.drain()
 	s.finish()
+}
+
+// beginForm starts the canonical form of an interchange.
+func (s *scanner) beginForm(name string, syn *syntax) {
+	s.form, s.formName = &s.whole, name
+	s.whole.begin(name, syn)
+}
+
+// openPart starts the canonical form of a message.
+func (s *scanner) openPart() {
+	s.form = &s.part
+	s.part.begin(s.formName, s.whole.syntax)
+}
+
+// closePart ends that of a message, whose references are given as they stand.
+func (s *scanner) closePart(header, trailer []byte) [sha256.Size]byte {
+	digest := s.part.sum()
+	s.form = &s.whole
+	s.whole.message(header, trailer, digest)
+	return digest
 }
 
 func (s *scanner) flag(i irregularity) { s.odd.add(i) }
