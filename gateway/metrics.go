@@ -25,6 +25,7 @@ type Metrics struct {
 	forwards  *prometheus.CounterVec
 	forwardIn *prometheus.HistogramVec
 	receipts  *prometheus.CounterVec
+	answers   *prometheus.CounterVec
 }
 
 var seconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
@@ -48,7 +49,9 @@ func NewMetrics() *Metrics {
 		receipts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_async_receipts_total",
 			Help: "Attempts to deliver an asynchronous receipt, by partner and result."}, []string{"partner", "result"}),
 	}
-	m.registry.MustRegister(m.received, m.verdicts, m.latency, m.ingest, m.forwards, m.forwardIn, m.receipts)
+	m.answers = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_acknowledgements_total",
+		Help: "Attempts to send a functional acknowledgement, by partner and result."}, []string{"partner", "result"})
+	m.registry.MustRegister(m.answers, m.received, m.verdicts, m.latency, m.ingest, m.forwards, m.forwardIn, m.receipts)
 	return m
 }
 
@@ -83,6 +86,18 @@ func (m *Metrics) ReceiptDelivered(partner string, ok bool) {
 		result = "failed"
 	}
 	m.receipts.WithLabelValues(partner, result).Inc()
+}
+
+// Acknowledged counts an attempt to send a functional acknowledgement, and whether it was the last.
+func (m *Metrics) Acknowledged(partner string, ok, stuck bool) {
+	result := "failed"
+	switch {
+	case ok:
+		result = "ok"
+	case stuck:
+		result = "stuck"
+	}
+	m.answers.WithLabelValues(partner, result).Inc()
 }
 
 var _ forward.Observer = (*Metrics)(nil)

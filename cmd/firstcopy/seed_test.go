@@ -53,6 +53,9 @@ func (h *history) ForwardFailed(_ string, stuck bool) {
 
 func (h *history) ReceiptDelivered(string, bool) {}
 
+// Acknowledged is part of the observer.
+func (h *history) Acknowledged(string, bool, bool) {}
+
 func (s *site) history(t *testing.T) *history {
 	t.Helper()
 	bounds := gateway.Transaction(configs.Defaults().Transaction)
