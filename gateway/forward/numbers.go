@@ -36,7 +36,7 @@ func DrawNumbers(ctx context.Context, pool *pgxpool.Pool, counts map[Parties]int
 }
 
 // DrawNumbersIn is DrawNumbers inside a transaction, which keeps others of the same parties waiting until it ends.
-func DrawNumbersIn(ctx context.Context, tx execer, counts map[Parties]int) (map[Parties]int64, error) {
+func DrawNumbersIn(ctx context.Context, tx pgx.Tx, counts map[Parties]int) (map[Parties]int64, error) {
 	var batch pgx.Batch
 	last := queueDraw(&batch, counts)
 	return last, drawn(tx.SendBatch(ctx, &batch).Close(), last, counts)
