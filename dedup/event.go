@@ -23,6 +23,8 @@ const (
 	Acknowledged         = "acknowledged"          // an acknowledgement, fresh or stored, is this delivery's answer
 	AcknowledgementSent  = "acknowledgement_sent"  // the partner has it
 	AcknowledgementStuck = "acknowledgement_stuck" // the last attempt failed
+
+	AcknowledgementResent = "acknowledgement_resent" // an administrator had it sent again
 )
 
 // Event is one line of a reference's account, for what happens outside a registration.

@@ -91,34 +91,52 @@ func (w *work) settle(ctx context.Context, tx *pipelined, decisions []dedup.Deci
 	if !terms.RejectDrift {
 		return nil
 	}
-	var more []due
+	var more, known []due
 	for i := range decisions {
-		x := &w.Interchanges[i]
-		if decisions[i].Verdict != dedup.Drift {
-			// A retry of rejected drift is answered as that was.
-			for _, kind := range functional.Due(x, terms, true) {
-				if !decisions[i].Fresh() && !w.isDue(i, kind) {
-					w.due = append(w.due, due{interchange: i, kind: kind, stored: true})
-				}
-			}
-			continue
+		drift := decisions[i].Verdict == dedup.Drift
+		rejection := functional.Due(&w.Interchanges[i], terms, true)
+		if drift {
+			w.due = slices.DeleteFunc(w.due, func(d due) bool { return d.interchange == i && !slices.Contains(rejection, d.kind) })
 		}
-		rejection := functional.Due(x, terms, true)
-		w.due = slices.DeleteFunc(w.due, func(d due) bool { return d.interchange == i && !slices.Contains(rejection, d.kind) })
 		for _, kind := range rejection {
-			if !w.isDue(i, kind) {
-				more = append(more, due{interchange: i, kind: kind})
+			switch d := (due{interchange: i, kind: kind, stored: !drift}); {
+			case w.isDue(i, kind):
+			case drift:
+				more = append(more, d)
+			case !decisions[i].Fresh(): // perhaps a retry of rejected drift, which is answered as that was
+				known = append(known, d)
 			}
 		}
 	}
-	if more == nil {
-		return nil
+	if err := w.dueAgain(ctx, tx, decisions, known); err != nil || more == nil {
+		return err
 	}
 	err := w.draw(more, func(counts map[forward.Parties]int) (map[forward.Parties]int64, error) {
 		return forward.DrawNumbersIn(ctx, tx, counts)
 	})
 	w.due = append(w.due, more...)
 	return err
+}
+
+// dueAgain adds those of duplicates that are there already.
+func (w *work) dueAgain(ctx context.Context, tx *pipelined, decisions []dedup.Decision, known []due) error {
+	if known == nil {
+		return nil
+	}
+	var documents []uuid.UUID
+	for _, d := range known {
+		documents = append(documents, decisions[d.interchange].Document)
+	}
+	kinds, err := forward.KindsOf(ctx, tx, documents)
+	if err != nil {
+		return err
+	}
+	for _, d := range known {
+		if slices.Contains(kinds[decisions[d.interchange].Document], d.kind) {
+			w.due = append(w.due, d)
+		}
+	}
+	return nil
 }
 
 func (w *work) isDue(interchange int, kind functional.Kind) bool {

@@ -104,18 +104,24 @@ var _ forward.Observer = (*Metrics)(nil)
 
 // backlog collects what only the database knows: how much waits, and for how long.
 type backlog struct {
-	pool      *pgxpool.Pool
-	documents *prometheus.Desc
-	oldest    *prometheus.Desc
+	pool             *pgxpool.Pool
+	documents        *prometheus.Desc
+	oldest           *prometheus.Desc
+	acknowledgements *prometheus.Desc
 }
 
 func newBacklog(pool *pgxpool.Pool) backlog {
 	return backlog{pool: pool,
-		documents: prometheus.NewDesc("firstcopy_documents", "Documents that are pending, stuck or held.", []string{"state"}, nil),
-		oldest:    prometheus.NewDesc("firstcopy_documents_oldest_seconds", "Age of the oldest such document.", []string{"state"}, nil)}
+		documents:        prometheus.NewDesc("firstcopy_documents", "Documents that are pending, stuck or held.", []string{"state"}, nil),
+		oldest:           prometheus.NewDesc("firstcopy_documents_oldest_seconds", "Age of the oldest such document.", []string{"state"}, nil),
+		acknowledgements: prometheus.NewDesc("firstcopy_acknowledgements", "Acknowledgements that are pending or stuck.", []string{"state"}, nil)}
 }
 
-func (b backlog) Describe(ch chan<- *prometheus.Desc) { ch <- b.documents; ch <- b.oldest }
+func (b backlog) Describe(ch chan<- *prometheus.Desc) {
+	ch <- b.documents
+	ch <- b.oldest
+	ch <- b.acknowledgements
+}
 
 func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -128,6 +134,14 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	for _, f := range found {
 		ch <- prometheus.MustNewConstMetric(b.documents, prometheus.GaugeValue, float64(f.Documents), string(f.State))
 		ch <- prometheus.MustNewConstMetric(b.oldest, prometheus.GaugeValue, f.Oldest.Seconds(), string(f.State))
+	}
+	counts, err := forward.AcknowledgementBacklog(ctx, b.pool)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(b.acknowledgements, err)
+		return
+	}
+	for state, n := range counts {
+		ch <- prometheus.MustNewConstMetric(b.acknowledgements, prometheus.GaugeValue, float64(n), string(state))
 	}
 }
 

@@ -190,6 +190,10 @@ func TestRejectedDriftIsAnswered(t *testing.T) {
 	station.wait(t, hub, 1)
 	processed(t, as2test.Send(t, acme, as2test.PurchaseOrder(7, 2)))
 	got := station.wait(t, hub, 2)
+	processed(t, as2test.Send(t, acme, as2test.PurchaseOrder(7, 1))) // not so a retry of the original
+	if n := hub.Count(`SELECT count(*) FROM river_job WHERE kind = 'send_acknowledgement'`); n != 2 {
+		t.Errorf("%d jobs", n)
+	}
 	if !strings.Contains(got[0], "*000000001*0*P*:~TA1*000000007*DATE*TIME*R*025~IEA") || got[0] != got[1] {
 		t.Errorf("got %q", got)
 	}

@@ -135,7 +135,7 @@ func (o *accountOutput) explain(l *lineOutput) []string {
 		lines = []string{"receipt " + d.Receipt, "taken by the partner at " + d.URL}
 	case dedup.ReceiptFailed:
 		lines = []string{"receipt " + d.Receipt, "not taken at " + d.URL + ", and no attempt is left: " + d.Error}
-	case dedup.Acknowledged, dedup.AcknowledgementSent, dedup.AcknowledgementStuck:
+	case dedup.Acknowledged, dedup.AcknowledgementSent, dedup.AcknowledgementStuck, dedup.AcknowledgementResent:
 		lines = l.explainAcknowledgement()
 	default:
 		if d.Who != "" {
@@ -155,6 +155,8 @@ func (l *lineOutput) explainAcknowledgement() []string {
 		return []string{name, "as message " + d.MessageID, "taken by the partner at " + d.URL + " with receipt " + d.Receipt}
 	case l.Event == dedup.AcknowledgementStuck:
 		return []string{name, "the last attempt failed: " + d.Error}
+	case l.Event == dedup.AcknowledgementResent:
+		return []string{name, "sent again by " + d.Who + reasonOf(d)}
 	case d.Problem != "":
 		return []string{strings.ToUpper(d.Acknowledgement) + " is due, and cannot be built", d.Problem}
 	}

@@ -35,10 +35,11 @@ type storedReceipt struct{ gateway.ReceiptView }
 func newDeliveryCommand(a *app) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "delivery",
-		Short: "What arrived and how it was answered: list, show",
+		Short: "What arrived and how it was answered: list, show, acknowledge",
 	},
 		newDeliveryListCommand(a),
 		newDeliveryShowCommand(a),
+		newDeliveryAcknowledgeCommand(a),
 	)
 }
 

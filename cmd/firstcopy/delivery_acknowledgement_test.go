@@ -33,6 +33,14 @@ func TestDeliveryAcknowledgement(t *testing.T) {
 	contains(t, show(broken), "outcome rejected, code 29\n")
 	contains(t, show(nobody), "outcome impossible: ", "S002", "sent never: the partner has to be told by other means\n")
 	contains(t, show(stuck), "sent 1 time\n", "stuck after 1 attempt: ")
+	none := s.run(t, "delivery", "acknowledge", first)
+	if none.code != exitFailed {
+		t.Errorf("exit code %d", none.code)
+	}
+	contains(t, none.err, "the agreement with acme has no address for acknowledgements by as2")
+	contains(t, s.run(t, "delivery", "acknowledge", stuck, "--reason", "they are back", "--as", "pat").must(t), "delivery "+stuck+": 1 acknowledgement on the way\n")
+	contains(t, s.run(t, "delivery", "acknowledge", stuck).must(t), ": 0 acknowledgements on the way\n") // it is already
+	contains(t, show(stuck), "sent 2 times\n", "pending\n")
 	octets := s.run(t, "delivery", "show", first, "--acknowledgement").must(t)
 	if !strings.Contains(octets, "'UCI+R1+4012345000009:14+4098765000002:14+7'UNT+3+1'UNZ+1+1'") {
 		t.Errorf("octets %q", octets)
@@ -40,7 +48,7 @@ func TestDeliveryAcknowledgement(t *testing.T) {
 	if again := s.run(t, "delivery", "show", first, "--acknowledgement", "--kind", "CONTRL").must(t); again != octets {
 		t.Errorf("by its kind %q", again)
 	}
-	none := s.run(t, "delivery", "show", nobody, "--acknowledgement")
+	none = s.run(t, "delivery", "show", nobody, "--acknowledgement")
 	if none.code != exitFailed {
 		t.Errorf("exit code %d", none.code)
 	}
@@ -51,6 +59,7 @@ func TestDeliveryAcknowledgement(t *testing.T) {
 	}
 	account := squeeze(s.run(t, "ledger", "show", "R1").must(t))
 	contains(t, account, "acknowledged", "CONTRL 1: accepted, for delivery "+first, "CONTRL 1: accepted, for delivery "+duplicate)
-	contains(t, squeeze(s.run(t, "ledger", "show", "R4").must(t)), "acknowledgement stuck", "CONTRL 4\nthe last attempt failed: ")
+	contains(t, squeeze(s.run(t, "ledger", "show", "R4").must(t)), "acknowledgement stuck", "CONTRL 4\nthe last attempt failed: ",
+		"acknowledgement resent CONTRL 4\nsent again by pat: they are back")
 	contains(t, squeeze(s.run(t, "partner", "show", "globex").must(t)), "acknowledged by CONTRL, TA1 when requested\n", "our messages go to http://127.0.0.1:9/as2\n")
 }

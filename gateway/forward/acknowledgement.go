@@ -110,6 +110,26 @@ func QueueAcknowledged(batch *pgx.Batch, delivery uuid.UUID, node string, docume
 	batch.Queue(acknowledgedSQL, [16]byte(delivery), node, [16]byte(document), string(kind), dedup.Acknowledged)
 }
 
+// KindsOf tells which acknowledgements documents have.
+func KindsOf(ctx context.Context, tx pgx.Tx, documents []uuid.UUID) (map[uuid.UUID][]functional.Kind, error) {
+	ids := make([][16]byte, len(documents))
+	for i, id := range documents {
+		ids[i] = id
+	}
+	rows, err := tx.Query(ctx, `SELECT document_id, kind FROM acknowledgement WHERE document_id = ANY($1)`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("looking for acknowledgements: %w", err)
+	}
+	kinds := map[uuid.UUID][]functional.Kind{}
+	var id [16]byte
+	var kind functional.Kind
+	_, err = pgx.ForEachRow(rows, []any{&id, &kind}, func() error { kinds[id] = append(kinds[id], kind); return nil })
+	if err != nil {
+		return nil, fmt.Errorf("looking for acknowledgements: %w", err)
+	}
+	return kinds, nil
+}
+
 const acknowledgementColumns = `acknowledgement_id, document_id, kind, delivery_id, ordinal, partner_id, key_id, epoch,
 	control_reference, outcome, code, problem, octets, created_at`
 
