@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"firstcopy/mdn"
@@ -18,9 +19,12 @@ type storedMessage struct {
 	MICs      map[string][]byte `json:"mics"` // by the digest's name
 }
 
-// Marshal is the message in one piece, to be stored and posted again to the
-// octet.
+// Marshal is a message made by [Prepare] in one piece, to be stored and posted
+// again to the octet.
 func (p Prepared) Marshal() ([]byte, error) {
+	if p.large != nil {
+		return nil, errors.New("a large message is not kept in one piece")
+	}
 	s := storedMessage{MessageID: p.MessageID, Header: p.Header, Body: p.Body, Receipt: p.Receipt, MICs: map[string][]byte{}}
 	for h, digest := range p.mics {
 		s.MICs[mdn.NameOf(h)] = digest
