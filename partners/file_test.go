@@ -109,7 +109,7 @@ func TestParseFileErrors(t *testing.T) {
 		{"umlaut", replace("id: ACME", "id: ÄCME"), "not printable US-ASCII"},
 		{"blank", replace("id: ACME", "id: 'ACME '"), "begins or ends with a space"},
 		{"zero window", replace("sink:", "window: 0d\n    sink:"), "partners[0].window: a window of 0 protects nothing"},
-		{"unknown standard", replace("sink:", "windows: {x-12: 3d}\n    sink:"), "partners[0].windows: \"x-12\": one of content, edifact, x12"},
+		{"unknown standard", replace("sink:", "windows: {x-12: 3d}\n    sink:"), "partners[0].windows: \"x-12\": one of content, edifact, hl7, tradacoms, vda, x12"},
 		{"standard without window", replace("sink:", "windows: {x12: }\n    sink:"), "partners[0].windows.x12: missing"},
 		{"drift", replace("sink:", "drift: keep\n    sink:"), "partners[0].drift: \"keep\": one of hold, forward, discard"},
 		{"duplicate", replace("sink:", "on_duplicate: failed\n    sink:"), "partners[0].on_duplicate: \"failed\": one of processed, warning"},

@@ -194,6 +194,9 @@ func (c *canon) room(n int) []byte {
 	return c.block[len(c.block):blockSize]
 }
 
+// wrote takes in n octets that were written to the free end.
+func (c *canon) wrote(n int) { c.block = c.block[:len(c.block)+n] }
+
 func (c *canon) flush() {
 	c.block = c.digest.hand(c.block, c.block[:blockSize])[:0]
 }

@@ -26,10 +26,11 @@ const groupDate = 1 << 4
 // An edifact reads one EDIFACT interchange.
 type edifact struct {
 	envelope
-	headerSegment []byte // UNB or UIB without its terminator
-	ref           []byte // 0020 of UNZ, S302 of UIZ, as elements
-	acks          int    // messages that are CONTRL
-	lead          bool   // of the open message, see document
+	header   []byte // UNB or UIB without its terminator
+	ref      []byte // 0020 of UNZ, S302 of UIZ, as elements
+	acks     int    // messages that are CONTRL
+	lead     bool   // of the open message, see document
+	version4 bool   // of the syntax, or later
 }
 
 func readEDIFACT(s *scanner, ic *Interchange) {
@@ -37,7 +38,8 @@ func readEDIFACT(s *scanner, ic *Interchange) {
 	ic.Standard = EDIFACT
 	e.serviceCharacters()
 	s.beginForm("edifact-c2", &e.syntax)
-	e.readHeader()
+	e.header = e.setAside()
+	e.optional = e.syntax.tag(e.header) == tagUIB
 	for !ic.Complete {
 		e.passed(s.takeOrdinary(&e.syntax, e.special()))
 		seg, ok := s.next(&e.syntax)
@@ -68,25 +70,6 @@ func (e *edifact) special() *tagSet {
 		return &edifactLead
 	}
 	return &edifactBody
-}
-
-// readHeader keeps UNB aside: it enters the canonical form last.
-func (e *edifact) readHeader() {
-	seg, ok := e.next(&e.syntax)
-	if !ok {
-		return
-	}
-	if seg.long || len(seg.body) > headLimit {
-		e.flag(headerTooLong)
-		e.ic.Standard = Content
-	}
-	e.headerSegment = bytes.Clone(seg.body[:min(len(seg.body), headLimit)])
-	e.optional = e.syntax.tag(e.headerSegment) == tagUIB
-	if seg.long {
-		e.take(seg, 0)
-		return
-	}
-	e.advance(seg.width)
 }
 
 // segment follows groups and messages, and passes over one segment.
@@ -152,7 +135,7 @@ func (e *edifact) openUNH(ref, identifier []byte) {
 	switch {
 	case m.Type == "":
 		e.message.Faults |= FaultType | FaultMissing
-	case e.inGroup && e.group.Type != "" && e.group.Type != m.Type:
+	case e.inGroup && e.group.Type != "" && e.group.Type != m.Type && !e.version4: // from 4 on, a group may mix types
 		e.message.Faults |= FaultType
 	case m.Type == "CONTRL":
 		e.acks++

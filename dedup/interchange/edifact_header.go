@@ -112,6 +112,7 @@ func (e *edifact) repetition(b, una []byte) {
 	if len(version) == 0 || version[0] < '4' || version[0] > '9' {
 		return
 	}
+	e.version4 = true
 	c := byte('*')
 	if una != nil {
 		c = una[4]
@@ -134,7 +135,7 @@ var (
 func (e *edifact) identify() {
 	ic, s := e.ic, &e.syntax
 	var el [14][]byte // 0 is the tag; one more than UNB has, see splitDate, and one that it never has
-	s.split(e.headerSegment, element, el[:])
+	s.split(e.header, element, el[:])
 	at := batchHeader
 	if e.optional {
 		at = interactiveHeader
@@ -147,10 +148,10 @@ func (e *edifact) identify() {
 		time = s.part(el[5], 0)
 		at.control, at.ack, at.test = at.control+1, at.ack+1, at.test+1
 	}
-	s.header(e.form, e.headerSegment, skip)
+	s.header(e.form, e.header, skip)
 	ic.Content = e.form.sum()
 
-	ic.Header, ic.Separators = e.headerSegment, e.separators()
+	ic.Header, ic.Separators = e.header, e.separators()
 	ic.Version = Text(s.simple(el[1]))
 	if v := s.value(s.part(el[1], 1)); len(v) > 0 {
 		ic.Version += ":" + Text(v)

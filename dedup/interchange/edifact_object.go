@@ -43,8 +43,8 @@ func (e *edifact) closeObject(length int64) {
 	e.syntax.split(seg.body, element, el[:])
 	e.passed(1)
 	e.check(&e.message.Faults, size(e.syntax.simple(el[1])) == length, FaultCount, binaryLength)
-	e.check(&e.message.Faults, e.refers(el[2], e.header), FaultControl, messageControl)
-	e.trailer = append(e.trailer, el[2]...)
+	e.check(&e.message.Faults, e.refers(el[2], e.headerRef), FaultControl, messageControl)
+	e.trailerRef = append(e.trailerRef, el[2]...)
 	e.takeUnless(seg, 2)
 	e.finishMessage()
 }

@@ -1,11 +1,14 @@
 package interchange
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Bounds on what is kept of groups and messages.
 const (
-	maxNumber       = 128 // octets of a number, date or reference in a document
-	maxPredecessors = 16  // of one message
+	maxNumber       = 80 // octets of a number, date or reference in a document
+	maxPredecessors = 16 // of one message; each counts as one of MaxMessages
 )
 
 // An envelope keeps account of the groups and messages of an interchange of segments: what they say, what is wrong with
@@ -17,15 +20,35 @@ type envelope struct {
 
 	optional bool // trailers need not repeat counts and references
 
-	inGroup, inMessage bool
-	group              Group
-	message            Message
-	header, trailer    []byte // the references of the open message, as elements
-	groupRef           []byte // that of the open group
+	inGroup, inMessage    bool
+	group                 Group
+	message               Message
+	headerRef, trailerRef []byte // the references of the open message, as elements
+	groupRef              []byte // that of the open group
 
 	groups, messages         int // how many there were
 	loose                    int // messages outside of groups
 	groupNames, messageNames names
+}
+
+// setAside passes over a header segment, which enters the canonical form last,
+// and returns it.
+func (e *envelope) setAside() []byte {
+	seg, ok := e.next(&e.syntax)
+	if !ok {
+		return nil
+	}
+	if seg.long || len(seg.body) > headLimit {
+		e.flag(headerTooLong)
+		e.ic.Standard = Content
+	}
+	header := bytes.Clone(seg.body[:min(len(seg.body), headLimit)])
+	if seg.long {
+		e.take(seg, 0)
+	} else {
+		e.advance(seg.width)
+	}
+	return header
 }
 
 // passed counts segments of the open message.
@@ -101,7 +124,7 @@ func (e *envelope) openMessage(m Message, ref []byte) {
 		m.Faults |= FaultDuplicate
 	}
 	e.inMessage, e.message = true, m
-	e.header, e.trailer = append(e.header[:0], ref...), e.trailer[:0]
+	e.headerRef, e.trailerRef = append(e.headerRef[:0], ref...), e.trailerRef[:0]
 	e.openPart()
 }
 
@@ -109,8 +132,8 @@ func (e *envelope) openMessage(m Message, ref []byte) {
 func (e *envelope) closeMessage(count, ref []byte) {
 	e.message.Declared = number(count)
 	e.check(&e.message.Faults, e.counted(count, int64(e.message.Segments)), FaultCount, messageCount)
-	e.check(&e.message.Faults, e.refers(ref, e.header), FaultControl, messageControl)
-	e.trailer = append(e.trailer, ref...)
+	e.check(&e.message.Faults, e.refers(ref, e.headerRef), FaultControl, messageControl)
+	e.trailerRef = append(e.trailerRef, ref...)
 }
 
 // endMessage ends a message that has no trailer.
@@ -123,7 +146,7 @@ func (e *envelope) endMessage() {
 
 // finishMessage puts the message's digest into the interchange's canonical form, beside its references.
 func (e *envelope) finishMessage() {
-	e.message.Digest = e.closePart(e.header, e.trailer)
+	e.message.Digest = e.closePart(e.headerRef, e.trailerRef)
 	e.message.Effect = EffectOf(e.ic.Standard, e.message.Function)
 	if e.room() {
 		e.ic.Messages = append(e.ic.Messages, e.message)
@@ -168,6 +191,15 @@ func (e *envelope) check(faults *Faults, right bool, fault Faults, odd irregular
 	if !right {
 		*faults |= fault
 		e.flag(odd)
+	}
+}
+
+// addPredecessor takes up a number that the open message refers to as what it
+// replaces, changes or cancels.
+func (e *envelope) addPredecessor(number string) {
+	p := &e.message.Predecessors
+	if number != "" && len(*p) < maxPredecessors && !slices.Contains(*p, number) && e.room() {
+		*p = append(*p, number)
 	}
 }
 

@@ -1,6 +1,7 @@
 package interchange
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -15,6 +16,10 @@ const (
 	maxJunk      = 64
 	maxJunkReach = 4 << 10
 )
+
+// maxHeaders bounds the headers of all interchanges of a payload, in octets;
+// usual ones have some hundred each.
+const maxHeaders = 4 << 20
 
 // A reader is what is known of one standard: how its interchanges begin, by
 // their first octets, and how one of them is read. Further standards are added
@@ -31,6 +36,9 @@ type reader struct {
 var readers = [...]reader{
 	{begins: edifactBegins, read: readEDIFACT},
 	{begins: x12Begins, read: readX12},
+	{begins: tradacomsBegins, read: readTRADACOMS},
+	{begins: hl7Begins, read: readHL7},
+	{begins: vdaBegins, read: readVDA},
 }
 
 // A scanner is at work on one payload.
@@ -43,7 +51,8 @@ type scanner struct {
 	formName    string
 
 	found  []Interchange
-	listed int               // groups and messages of all
+	listed int               // groups, messages and predecessors of all
+	heads  int               // octets in the headers of all
 	odd    irregularSet      // of the last one found
 	intern map[string]string // texts of types and functions, by their octets
 }
@@ -77,7 +86,7 @@ func (s *scanner) close() {
 	s.raw.stop()
 	s.whole.digest.stop()
 	s.part.digest.stop()
-	s.r, s.found, s.odd, s.listed = nil, nil, 0, 0
+	s.r, s.found, s.odd, s.listed, s.heads = nil, nil, 0, 0, 0
 	clear(s.intern)
 }
 
@@ -150,12 +159,13 @@ func reading(b []byte) *reader {
 }
 
 // blanks counts octets that mean nothing between interchanges: white space,
-// the filling of fixed records, the end-of-file mark of CP/M and MS-DOS, and
-// byte order marks, which stand in the middle where files were joined.
+// the filling of fixed records, the end-of-file mark of CP/M and MS-DOS, the
+// frame of HL7's blocks, and byte order marks, which stand in the middle where
+// files were joined.
 func blanks(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
-		case ' ', '\t', '\r', '\n', 0, 0x1A:
+		case ' ', '\t', '\r', '\n', 0, 0x1A, 0x0B, blockEnd:
 		case 0xEF:
 			if i+3 > len(b) || b[i+1] != 0xBB || b[i+2] != 0xBF {
 				return i
@@ -194,6 +204,7 @@ func (s *scanner) rest(n int, why irregularity) {
 		s.found = append(s.found, Interchange{})
 	}
 	s.last().Standard = Content
+	s.explain(s.need(lookahead))
 	s.drain()
 	s.finish()
 }
@@ -218,6 +229,23 @@ func (s *scanner) closePart(header, trailer []byte) [sha256.Size]byte {
 	return digest
 }
 
+// explain tells why content that looks like an interchange is none. Its octets
+// are not decoded: a reference that depended on that would be another one where
+// a network decodes on the way.
+func (s *scanner) explain(b []byte) {
+	begins := func(some ...string) bool {
+		return slices.ContainsFunc(some, func(p string) bool { return bytes.HasPrefix(b, []byte(p)) })
+	}
+	switch {
+	case begins("\xFF\xFE", "\xFE\xFF", "U\x00N\x00", "\x00U\x00N", "I\x00S\x00A\x00", "\x00I\x00S\x00A", "<\x00", "\x00<"):
+		s.flag(utf16Text)
+	case begins("\xC9\xE2\xC1", "\xE4\xD5\xC1", "\xE4\xD5\xC2"): // ISA, UNA, UNB
+		s.flag(ebcdicText)
+	case begins("UNH+", "UNG+", "UIH+", "GS*", "ST*", "MHD="):
+		s.flag(noHeader)
+	}
+}
+
 func (s *scanner) flag(i irregularity) { s.odd.add(i) }
 
 // finish completes the last interchange at the current position.
@@ -227,6 +255,9 @@ func (s *scanner) finish() {
 	if ic.Standard == Content {
 		ic.Reference = Reference{Standard: Content, Control: "sha256:" + hex.EncodeToString(ic.Raw[:])}
 		ic.Content = ic.Raw
+	}
+	if s.heads += len(ic.Header); s.heads > maxHeaders {
+		ic.Header = nil
 	}
 	slices.Sort(ic.MessageTypes)
 	ic.Irregular = s.odd.texts()

@@ -76,29 +76,49 @@ func irregular(tb failer, ic interchange.Interchange, want ...string) {
 
 func TestScanUnknown(t *testing.T) {
 	t.Parallel()
-	for name, payload := range map[string]string{
-		"empty":                         "",
-		"blank":                         " \r\n\x00",
-		"text":                          "Dear Sirs,\nplease find enclosed our order.\n",
-		"XML":                           `<?xml version="1.0"?><Invoice><ID>UNB+UNOA:1+A+B</ID></Invoice>`,
-		"UNA in words":                  "UNABLE TO DELIVER YOUR MESSAGE",
-		"UNB damaged":                   "NB+UNOA:1+SENDER+RECIPIENT+260301:0930+1'UNH+1+ORDERS:D:96A:UN'",
-		"no envelope":                   "UNH+1+ORDERS:D:96A:UN'BGM+220+1+9'UNT+3+1'",
-		"X12 group only":                "GS*PO*A*B*20260301*0930*1*X*004010~ST*850*0001~SE*2*0001~GE*1*1~",
-		"ISA in words":                  "ISA Newton*was here*",
-		"ISA with one element too many": strings.Replace(strings.ReplaceAll(isa, "          ", ""), "*:~", "**:~", 1) + x12Body,
-		"UTF-16":                        "\xFF\xFEU\x00N\x00B\x00+\x00",
-		"header after junk":             strings.Repeat("junk ", 20) + edifactMessage,
+	const utf16, ebcdic, noHeader = "text in UTF-16, which has no identity", "text in EBCDIC, which has no identity", "messages without an interchange header"
+	for name, c := range map[string]struct{ payload, irregular string }{
+		"empty":                         {"", ""},
+		"blank":                         {" \r\n\x00", ""},
+		"text":                          {"Dear Sirs,\nplease find enclosed our order.\n", ""},
+		"UNA in words":                  {"UNABLE TO DELIVER YOUR MESSAGE", ""},
+		"UNB damaged":                   {"NB+UNOA:1+SENDER+RECIPIENT+260301:0930+1'UNH+1+ORDERS:D:96A:UN'", ""},
+		"no envelope":                   {"UNH+1+ORDERS:D:96A:UN'BGM+220+1+9'UNT+3+1'", noHeader},
+		"X12 group only":                {"GS*PO*A*B*20260301*0930*1*X*004010~ST*850*0001~SE*2*0001~GE*1*1~", noHeader},
+		"ISA in words":                  {"ISA Newton*was here*", ""},
+		"ISA with one element too many": {strings.Replace(strings.ReplaceAll(isa, "          ", ""), "*:~", "**:~", 1) + x12Body, ""},
+		"TRADACOMS with a plus sign":    {"STX+ANA:1+5000000000000+5010000000000+260301:093000+000007'", ""},
+		"UTF-16 with byte order mark":   {"\xFF\xFEU\x00N\x00B\x00+\x00", utf16},
+		"UTF-16, the other way round":   {"\xFE\xFF\x00U\x00N\x00B\x00+", utf16},
+		"UTF-16 without a mark":         {"U\x00N\x00B\x00+\x00", utf16},
+		"EBCDIC X12":                    {"\xC9\xE2\xC1\x5C\xF0\xF0", ebcdic},
+		"EBCDIC EDIFACT":                {"\xE4\xD5\xC2\x4E\xE4\xD5", ebcdic},
+		"header after junk":             {strings.Repeat("junk ", 20) + edifactMessage, ""},
+		"PDF":                           {"%PDF-1.7\n%\xE2\xE3\xCF\xD3\n", ""},
+		"gzip":                          {"\x1F\x8B\x08\x00\x00\x00\x00\x00\x02\x03\xCB\x48", ""},
+		"every octet":                   {everyOctet(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ic := one(t, payload)
+			ic := one(t, c.payload)
 			if ic.Standard != interchange.Content || ic.MessageTypes != nil {
 				t.Errorf("got %+v", ic.Reference)
 			}
-			irregular(t, ic)
+			if c.irregular == "" {
+				irregular(t, ic)
+				return
+			}
+			irregular(t, ic, c.irregular)
 		})
 	}
+}
+
+func everyOctet() string {
+	var b [512]byte
+	for i := range b {
+		b[i] = byte(250 - i)
+	}
+	return string(b[:])
 }
 
 func TestScanSeveral(t *testing.T) {

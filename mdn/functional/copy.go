@@ -9,15 +9,16 @@ import (
 	"firstcopy/dedup/interchange"
 )
 
-// The header decides what is answered: an interchange that lost its trailer is
-// of Standard Content, and its sender waits all the same.
+// isEDIFACT and isX12 go by the header: an interchange that lost its trailer is of
+// Standard Content, and its sender waits all the same; and an interactive one
+// (UIB) gets no CONTRL. One whose header is no longer there, as of the last of
+// very many, is due an answer that cannot be composed.
+func isEDIFACT(x *interchange.Interchange) bool { return begins(x, "UNB", interchange.EDIFACT) }
 
-func isEDIFACT(x *interchange.Interchange) bool {
-	return bytes.HasPrefix(x.Header, []byte("UNB")) && x.Separators.Element != 0
-}
+func isX12(x *interchange.Interchange) bool { return begins(x, "ISA", interchange.X12) }
 
-func isX12(x *interchange.Interchange) bool {
-	return bytes.HasPrefix(x.Header, []byte("ISA")) && x.Separators.Element != 0
+func begins(x *interchange.Interchange, tag string, standard interchange.Standard) bool {
+	return bytes.HasPrefix(x.Header, []byte(tag)) || len(x.Header) == 0 && x.Standard == standard
 }
 
 // octets undoes interchange.Text.

@@ -293,6 +293,20 @@ func TestUnanswerable(t *testing.T) {
 	}
 }
 
+// An interchange of which the header was not kept is on record as unanswered.
+func TestHeaderIsGone(t *testing.T) {
+	t.Parallel()
+	for payload, kind := range map[string]functional.Kind{order: functional.CONTRL, sets: functional.TA1} {
+		x := scanned(t, payload)
+		x.Header = nil
+		due := functional.Due(x, functional.Terms{CONTRL: functional.Requested, TA1: functional.Requested}, false)
+		_, err := functional.Compose(x, kind, functional.Options{Numbers: []int64{1}, At: at})
+		if len(due) != 1 || due[0] != kind || !errors.Is(err, functional.ErrUnanswerable) {
+			t.Errorf("%v is due, %v", due, err)
+		}
+	}
+}
+
 // A control number that the element cannot hold, or one that is missing, is the
 // caller's mistake.
 func TestNumbers(t *testing.T) {
