@@ -15,7 +15,6 @@ import (
 	"firstcopy/dedup"
 	"firstcopy/dedup/interchange"
 	"firstcopy/internal/failpoint"
-	"firstcopy/partners"
 )
 
 // AcknowledgementJob sends a stored functional acknowledgement. Without a row for its transmission it does nothing: another
@@ -38,22 +37,6 @@ func (w *acknowledgementWorker) Timeout(*river.Job[AcknowledgementJob]) time.Dur
 	return w.outbox.config.Timeout
 }
 
-// transmission is one sending of an acknowledgement, with what a sink needs.
-type transmission struct {
-	id              uuid.UUID
-	channel         string
-	messageID       string // of the AS2 message, once it is built
-	message         []byte // that message
-	acknowledgement Acknowledgement
-}
-
-// evidence is what a sink brings back.
-type evidence struct {
-	where   string // the acknowledgement now is
-	receipt []byte // of the partner, if the channel has any
-	detail  map[string]any
-}
-
 // Work sends the acknowledgement once. A crash after the partner took it and before the state says so sends the same octets
 // again, as the same message.
 func (w *acknowledgementWorker) Work(ctx context.Context, job *river.Job[AcknowledgementJob]) error {
@@ -65,7 +48,7 @@ func (w *acknowledgementWorker) Work(ctx context.Context, job *river.Job[Acknowl
 	if err != nil {
 		return err
 	}
-	partner := t.acknowledgement.PartnerID
+	partner := t.Acknowledgement.PartnerID
 	if !o.acknowledgements.take(partner) {
 		return o.stepBack(ctx, job.ID)
 	}
@@ -81,22 +64,22 @@ func (w *acknowledgementWorker) Work(ctx context.Context, job *river.Job[Acknowl
 	}
 	failpoint.Hit("acknowledge.committed")
 	o.observer.Acknowledged(name, true, false)
-	o.log.InfoContext(ctx, "acknowledgement sent", "acknowledgement", t.acknowledgement.Kind, "delivery_id", t.acknowledgement.Delivery,
-		"partner", name, "number", t.acknowledgement.Control, "to", found.where, "attempt", job.Attempt)
+	o.log.InfoContext(ctx, "acknowledgement sent", "acknowledgement", t.Acknowledgement.Kind, "delivery_id", t.Acknowledgement.Delivery,
+		"partner", name, "number", t.Acknowledgement.Control, "to", found.Where, "attempt", job.Attempt)
 	return nil
 }
 
 const transmissionSQL = `
-SELECT t.transmission_id, t.channel, t.message_id, t.message, a.acknowledgement_id, a.document_id, a.kind, t.delivery_id, a.partner_id,
+SELECT t.transmission_id, t.channel, t.message, a.acknowledgement_id, a.document_id, a.kind, t.delivery_id, a.partner_id,
 	a.key_id, a.epoch, a.control_reference, a.octets
 FROM acknowledgement_transmission t JOIN acknowledgement a USING (acknowledgement_id)
 WHERE t.transmission_id = $1 AND t.state = 'pending'`
 
 // transmission reads a pending one.
-func (o *Outbox) transmission(ctx context.Context, id uuid.UUID) (*transmission, error) {
-	t := &transmission{}
-	a := &t.acknowledgement
-	err := o.pool.QueryRow(ctx, transmissionSQL, [16]byte(id)).Scan((*[16]byte)(&t.id), &t.channel, &t.messageID, &t.message,
+func (o *Outbox) transmission(ctx context.Context, id uuid.UUID) (*Sending, error) {
+	t := &Sending{}
+	a := &t.Acknowledgement
+	err := o.pool.QueryRow(ctx, transmissionSQL, [16]byte(id)).Scan((*[16]byte)(&t.Transmission), &t.Channel, &t.message,
 		(*[16]byte)(&a.ID), (*[16]byte)(&a.Document), &a.Kind, (*[16]byte)(&a.Delivery), &a.PartnerID, (*[16]byte)(&a.Key),
 		&a.Epoch, &a.Control, &a.Octets)
 	if err != nil {
@@ -105,16 +88,16 @@ func (o *Outbox) transmission(ctx context.Context, id uuid.UUID) (*transmission,
 	return t, nil
 }
 
-func (o *Outbox) send(ctx context.Context, t *transmission) (partner string, e evidence, err error) {
-	agreement, ok := o.partners.ByID(t.acknowledgement.PartnerID)
+func (o *Outbox) send(ctx context.Context, t *Sending) (partner string, e Evidence, err error) {
+	agreement, ok := o.partners.ByID(t.Acknowledgement.PartnerID)
 	if !ok {
 		return "", e, errors.New("the partner has no live agreement")
 	}
-	sink := o.acknowledgementSink(t.channel, agreement)
-	if sink == nil {
-		return agreement.Name, e, fmt.Errorf("the agreement has no address for acknowledgements by %s", t.channel)
+	sink := o.acknowledgementSink(t.Channel)
+	if sink == nil || AcknowledgementChannel(t.Channel, agreement) == "" {
+		return agreement.Name, e, fmt.Errorf("the agreement has no address for acknowledgements by %s", t.Channel)
 	}
-	e, err = sink.send(ctx, t)
+	e, err = sink.Send(ctx, agreement, t)
 	return agreement.Name, e, err
 }
 
@@ -129,10 +112,10 @@ SELECT 1 / count(*) FROM moved`
 
 // sent records that the partner has it, and the event, in one transaction of one round trip. A job that runs again because
 // River could not complete it finds nothing pending.
-func (o *Outbox) sent(ctx context.Context, t *transmission, e evidence) error {
+func (o *Outbox) sent(ctx context.Context, t *Sending, e Evidence) error {
 	var batch pgx.Batch
-	batch.Queue(sentSQL, [16]byte(t.id), e.where, e.receipt)
-	dedup.QueueEvent(&batch, o.transmissionEvent(t, dedup.AcknowledgementSent, e.detail))
+	batch.Queue(sentSQL, [16]byte(t.Transmission), e.Where, e.Receipt)
+	dedup.QueueEvent(&batch, o.transmissionEvent(t, dedup.AcknowledgementSent, e.Detail))
 	err := o.pool.SendBatch(ctx, &batch).Close()
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == divisionByZero {
 		return nil
@@ -145,7 +128,7 @@ UPDATE acknowledgement_transmission SET state = $2, attempts = attempts + 1, las
 WHERE transmission_id = $1 AND state = 'pending'`
 
 // notSent records a failed attempt; after the last one the transmission is stuck.
-func (o *Outbox) notSent(ctx context.Context, t *transmission, partner string, last bool, cause error) error {
+func (o *Outbox) notSent(ctx context.Context, t *Sending, partner string, last bool, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	state, level := TransmissionPending, slog.LevelWarn
@@ -153,48 +136,24 @@ func (o *Outbox) notSent(ctx context.Context, t *transmission, partner string, l
 		state, level = TransmissionStuck, slog.LevelError
 	}
 	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, notSentSQL, [16]byte(t.id), string(state), interchange.Text([]byte(cause.Error())))
+		tag, err := tx.Exec(ctx, notSentSQL, [16]byte(t.Transmission), string(state), interchange.Text([]byte(cause.Error())))
 		if err != nil || !last || tag.RowsAffected() == 0 {
 			return err
 		}
 		return event(ctx, tx, o.transmissionEvent(t, dedup.AcknowledgementStuck, map[string]any{"error": cause.Error()}))
 	})
 	o.observer.Acknowledged(partner, false, last)
-	o.log.Log(ctx, level, "acknowledgement not sent", "acknowledgement", t.acknowledgement.Kind, "delivery_id", t.acknowledgement.Delivery,
-		"partner", partner, "number", t.acknowledgement.Control, "stuck", last, "error", cause)
+	o.log.Log(ctx, level, "acknowledgement not sent", "acknowledgement", t.Acknowledgement.Kind, "delivery_id", t.Acknowledgement.Delivery,
+		"partner", partner, "number", t.Acknowledgement.Control, "stuck", last, "error", cause)
 	return errors.Join(cause, err)
 }
 
-func (o *Outbox) transmissionEvent(t *transmission, kind string, detail map[string]any) dedup.Event {
-	a := &t.acknowledgement
-	all := map[string]any{"acknowledgement": string(a.Kind), "number": a.Control, "transmission_id": t.id.String()}
+func (o *Outbox) transmissionEvent(t *Sending, kind string, detail map[string]any) dedup.Event {
+	a := &t.Acknowledgement
+	all := map[string]any{"acknowledgement": string(a.Kind), "number": a.Control, "transmission_id": t.Transmission.String()}
 	for name, value := range detail {
 		all[name] = value
 	}
 	return dedup.Event{Partner: a.PartnerID, Kind: kind, Key: a.Key, Epoch: a.Epoch, Delivery: a.Delivery, Document: a.Document,
 		Node: o.node, Detail: dedup.Detail(all)}
-}
-
-// acknowledgementSink takes acknowledgements to a partner over one channel. send is called at least once for each
-// transmission; it must not do harm when it is called again after it has succeeded.
-type acknowledgementSink interface {
-	send(ctx context.Context, t *transmission) (evidence, error)
-}
-
-// acknowledgementSink is the one for a channel; nil if the agreement has no address there.
-func (o *Outbox) acknowledgementSink(channel string, agreement *partners.Agreement) acknowledgementSink {
-	switch {
-	case channel == "as2" && agreement.AS2.URL != "":
-		return &as2Sink{outbox: o, agreement: agreement}
-	}
-	return nil
-}
-
-// AcknowledgementChannel is the channel on which a delivery's acknowledgements go: the one that it came on. It is "" if the
-// agreement has no address there, so that they are stored and shown, and sent nowhere.
-func AcknowledgementChannel(delivery string, agreement *partners.Agreement) string {
-	if (*Outbox)(nil).acknowledgementSink(delivery, agreement) == nil {
-		return ""
-	}
-	return delivery
 }

@@ -16,26 +16,24 @@ import (
 
 // as2Sink posts acknowledgements as AS2 messages of ours, signed and encrypted as the agreement demands of the partner's own,
 // and judges the receipt: it must be positive, with the digest of what was sent, and signed by a pinned certificate.
-type as2Sink struct {
-	outbox    *Outbox
-	agreement *partners.Agreement
-}
+type as2Sink struct{ outbox *Outbox }
 
-func (s *as2Sink) send(ctx context.Context, t *transmission) (evidence, error) {
-	prepared, err := s.prepared(ctx, t)
+// Send posts the message and judges the answer.
+func (s as2Sink) Send(ctx context.Context, a *partners.Agreement, t *Sending) (Evidence, error) {
+	prepared, err := s.prepared(ctx, a, t)
 	if err != nil {
-		return evidence{}, err
+		return Evidence{}, err
 	}
-	client := as2client.Client{HTTP: partnerClient(s.agreement.AS2.AllowPrivate)}
+	client := as2client.Client{HTTP: partnerClient(a.AS2.AllowPrivate)}
 	answer, err := client.Post(ctx, prepared)
 	if err != nil {
-		return evidence{}, err
+		return Evidence{}, err
 	}
 	if err := answer.Err(); err != nil {
-		return evidence{}, err
+		return Evidence{}, err
 	}
 	if !answer.Positive() {
-		return evidence{}, errors.New("no receipt came with the answer")
+		return Evidence{}, errors.New("no receipt came with the answer")
 	}
 	detail := map[string]any{"url": prepared.URL, "message_id": prepared.MessageID, "receipt": answer.ReceiptMessageID(),
 		"disposition": answer.Receipt.Disposition.String(), "mic": answer.Receipt.MIC.String()}
@@ -43,23 +41,23 @@ func (s *as2Sink) send(ctx context.Context, t *transmission) (evidence, error) {
 		sum := partners.Certificate{X509: answer.Signer}.Fingerprint()
 		detail["signer"] = hex.EncodeToString(sum[:])
 	}
-	return evidence{where: prepared.URL, receipt: answer.Entity(), detail: detail}, nil
+	return Evidence{Where: prepared.URL, Receipt: answer.Entity(), Detail: detail}, nil
 }
 
 // prepared is the message as it was stored at the first attempt, or a new one that is stored before it goes out.
-func (s *as2Sink) prepared(ctx context.Context, t *transmission) (as2client.Prepared, error) {
-	a, now := s.agreement, time.Now()
+func (s as2Sink) prepared(ctx context.Context, a *partners.Agreement, t *Sending) (as2client.Prepared, error) {
+	now := time.Now()
 	signers := a.VerifyCertificates(now)
 	if t.message != nil {
 		return as2client.Unmarshal(t.message, a.AS2.URL, signers)
 	}
-	to, err := s.partner(now, signers)
+	to, err := s.partner(a, now, signers)
 	if err != nil {
 		return as2client.Prepared{}, err
 	}
-	p, err := as2client.Prepare(to, t.acknowledgement.Octets, as2client.Options{
-		MessageID: "<" + t.id.String() + "@firstcopy>", Subject: "Functional acknowledgement " + t.acknowledgement.Control,
-		FileName: string(t.acknowledgement.Kind) + "_" + t.acknowledgement.Control + ".edi", Date: now})
+	p, err := as2client.Prepare(to, t.Acknowledgement.Octets, as2client.Options{
+		MessageID: "<" + t.Transmission.String() + "@firstcopy>", Subject: "Functional acknowledgement " + t.Acknowledgement.Control,
+		FileName: string(t.Acknowledgement.Kind) + "_" + t.Acknowledgement.Control + ".edi", Date: now})
 	if err != nil {
 		return as2client.Prepared{}, err
 	}
@@ -68,7 +66,7 @@ func (s *as2Sink) prepared(ctx context.Context, t *transmission) (as2client.Prep
 		return as2client.Prepared{}, err
 	}
 	tag, err := s.outbox.pool.Exec(ctx, `UPDATE acknowledgement_transmission SET message_id = $2, message = $3
-		WHERE transmission_id = $1 AND state = 'pending' AND message IS NULL`, [16]byte(t.id), p.MessageID, stored)
+		WHERE transmission_id = $1 AND state = 'pending' AND message IS NULL`, [16]byte(t.Transmission), p.MessageID, stored)
 	if err != nil {
 		return as2client.Prepared{}, fmt.Errorf("storing the message: %w", err)
 	}
@@ -80,8 +78,7 @@ func (s *as2Sink) prepared(ctx context.Context, t *transmission) (as2client.Prep
 }
 
 // partner is whom the message goes to, and how.
-func (s *as2Sink) partner(now time.Time, signers []*x509.Certificate) (as2client.Partner, error) {
-	a := s.agreement
+func (s as2Sink) partner(a *partners.Agreement, now time.Time, signers []*x509.Certificate) (as2client.Partner, error) {
 	to := as2client.Partner{URL: a.AS2.URL, From: a.AS2.Station, To: a.AS2.ID, ReceiptSigners: signers, Receipt: mdn.Request{Wanted: true}}
 	if digests := a.AS2.Require.Digests; len(digests) > 0 {
 		to.Digest, _ = mdn.HashByName(preferred(digests, "sha-256"))

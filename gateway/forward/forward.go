@@ -38,6 +38,8 @@ type Config struct {
 	Poll       time.Duration // how often the outbox looks for work; 100 ms if zero
 	// SigningKey is the key with which a station of ours signs messages to partners now.
 	SigningKey func(station string, now time.Time) (smime.Key, error)
+	// AcknowledgementSinks are those of channels beside AS2, by the channel's name.
+	AcknowledgementSinks map[string]AcknowledgementSink
 }
 
 // Queues of the outbox. Receipts have their own, so that a dead sink cannot hold back an MDN, and so have acknowledgements.
