@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -91,20 +93,27 @@ func (w *work) settle(ctx context.Context, tx *pipelined, decisions []dedup.Deci
 	if !terms.RejectDrift {
 		return nil
 	}
+	drifted := func(i int) bool { return decisions[i].Verdict == dedup.Drift }
+	w.due = slices.DeleteFunc(w.due, func(d due) bool {
+		return drifted(d.interchange) && !slices.Contains(functional.Due(&w.Interchanges[d.interchange], terms, true), d.kind)
+	})
+	type place struct {
+		interchange int
+		kind        functional.Kind
+	}
+	there := make(map[place]bool, len(w.due))
+	for _, d := range w.due {
+		there[place{d.interchange, d.kind}] = true
+	}
 	var more, known []due
 	for i := range decisions {
-		drift := decisions[i].Verdict == dedup.Drift
-		rejection := functional.Due(&w.Interchanges[i], terms, true)
-		if drift {
-			w.due = slices.DeleteFunc(w.due, func(d due) bool { return d.interchange == i && !slices.Contains(rejection, d.kind) })
-		}
-		for _, kind := range rejection {
-			switch d := (due{interchange: i, kind: kind, stored: !drift}); {
-			case w.isDue(i, kind):
-			case drift:
-				more = append(more, d)
+		for _, kind := range functional.Due(&w.Interchanges[i], terms, true) {
+			switch {
+			case there[place{i, kind}]:
+			case drifted(i):
+				more = append(more, due{interchange: i, kind: kind})
 			case !decisions[i].Fresh(): // perhaps a retry of rejected drift, which is answered as that was
-				known = append(known, d)
+				known = append(known, due{interchange: i, kind: kind, stored: true})
 			}
 		}
 	}
@@ -139,14 +148,15 @@ func (w *work) dueAgain(ctx context.Context, tx *pipelined, decisions []dedup.De
 	return nil
 }
 
-func (w *work) isDue(interchange int, kind functional.Kind) bool {
-	return slices.ContainsFunc(w.due, func(d due) bool { return d.interchange == interchange && d.kind == kind })
-}
-
-// acknowledge composes what is due. A duplicate is composed for, too: the copy before it may have had no acknowledgement.
+// acknowledge composes what is due. A duplicate is composed for, too: the copy before it may have had no acknowledgement. What
+// is due is put into the order in which every transaction writes it, so that two cannot deadlock.
 func (w *work) acknowledge(decisions []dedup.Decision) []forward.AcknowledgementJob {
 	reject := w.Partner.Acknowledge.Terms().RejectDrift
 	channel := forward.AcknowledgementChannel(w.Channel, w.Partner)
+	slices.SortFunc(w.due, func(a, b due) int {
+		x, y := decisions[a.interchange].Document, decisions[b.interchange].Document
+		return cmp.Or(bytes.Compare(x[:], y[:]), strings.Compare(string(a.kind), string(b.kind)), a.interchange-b.interchange)
+	})
 	var jobs []forward.AcknowledgementJob
 	for i := range w.due {
 		d := &w.due[i]

@@ -391,3 +391,34 @@ func TestControlNumbersAreNeverRepeated(t *testing.T) {
 		t.Errorf("%d numbers", len(seen))
 	}
 }
+
+// Two payloads with the same interchanges in opposite order, and no acknowledgement stored for any of them yet, as after the
+// agreement has changed: neither waits for the other in a circle.
+func TestAcknowledgementsDoNotDeadlock(t *testing.T) {
+	t.Parallel()
+	hub := as2test.Start(t, as2test.Options{})
+	agree := func(edifact partners.AcknowledgeEDIFACT) as2client.Partner {
+		return hub.Agree("acme", func(a *partners.Agreement) { a.Acknowledge.EDIFACT = edifact })
+	}
+	acme := agree(partners.AcknowledgeNone)
+	var references []string
+	for i := range 40 {
+		references = append(references, fmt.Sprint("ORD", i))
+	}
+	processed(t, as2test.Send(t, acme, as2test.Orders(references...)))
+	agree(partners.AcknowledgeContrl)
+	var wait sync.WaitGroup
+	for range 8 {
+		references = slices.Clone(references)
+		slices.Reverse(references)
+		m := as2test.Prepare(t, acme, as2test.Orders(references...), as2client.Options{})
+		wait.Go(func() { processed(t, as2test.Post(t, m)) })
+	}
+	wait.Wait()
+	if n := hub.Count(`SELECT count(*) FROM acknowledgement WHERE outcome = 'accepted'`); n != len(references) {
+		t.Errorf("%d acknowledgements", n)
+	}
+	if n := hub.Count(`SELECT count(DISTINCT control_reference) FROM acknowledgement`); n != len(references) {
+		t.Errorf("%d control numbers", n)
+	}
+}

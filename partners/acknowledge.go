@@ -76,8 +76,9 @@ func (a *Acknowledge) Terms() functional.Terms {
 	return t
 }
 
-// check holds the words against their lists, and against each other.
-func (a *Acknowledge) check(report func(key string, err error)) {
+// check holds the words against their lists, against each other, and against
+// what becomes of drift.
+func (a *Acknowledge) check(drift Drift, report func(key string, err error)) {
 	if a.EDIFACT != "" {
 		report("edifact", oneOf(a.EDIFACT, AcknowledgeRequested, AcknowledgeContrl, AcknowledgeNone))
 	}
@@ -92,6 +93,8 @@ func (a *Acknowledge) check(report func(key string, err error)) {
 		report("x12", errors.New("997 or 999, not both"))
 	case has(X12Requested) && has(X12TA1):
 		report("x12", errors.New("requested is part of ta1"))
+	case a.OnDrift == AnswerReject && drift == DriftForward:
+		report("on_drift", errors.New("drift that is forwarded cannot be rejected"))
 	case a.OnDrift == AnswerReject && len(a.X12) > 0 && !has(X12None) && a.Terms().TA1 == functional.Never:
 		report("on_drift", errors.New("only a TA1 can reject a duplicate of X12: x12 needs ta1 or requested"))
 	}

@@ -119,6 +119,7 @@ func TestParseFileErrors(t *testing.T) {
 		{"none and TA1", replace("sink:", "acknowledge: {x12: [none, ta1]}\n    sink:"), "none goes with nothing else"},
 		{"requested and TA1", replace("sink:", "acknowledge: {x12: [requested, ta1]}\n    sink:"), "requested is part of ta1"},
 		{"drift without TA1", replace("sink:", "acknowledge: {x12: [997], on_drift: reject}\n    sink:"), "partners[0].acknowledge.on_drift: only a TA1"},
+		{"drift forwarded and rejected", replace("sink:", "drift: forward\n    acknowledge: {on_drift: reject}\n    sink:"), "partners[0].acknowledge.on_drift: drift that is forwarded"},
 		{"drift answer", replace("sink:", "acknowledge: {on_drift: no}\n    sink:"), "partners[0].acknowledge.on_drift: \"no\": one of accept, reject"},
 		{"private message URL", replace("station: HUB", "station: HUB\n      url: http://127.0.0.1/as2"), "partners[0].as2.url: address 127.0.0.1 is not public"},
 		{"message URL", replace("station: HUB", "station: HUB\n      url: ftp://acme.example/"), "partners[0].as2.url: scheme \"ftp\""},

@@ -25,7 +25,7 @@ func (r *reader) partner(path string, y partnerYAML) {
 	r.windows(path, &a)
 	r.check(path+".drift", oneOf(a.Drift, DriftHold, DriftForward, DriftDiscard))
 	r.check(path+".on_duplicate", oneOf(a.OnDuplicate, AnswerProcessed, AnswerWarning))
-	a.Acknowledge.check(func(key string, err error) { r.check(path+".acknowledge."+key, err) })
+	a.Acknowledge.check(a.Drift, func(key string, err error) { r.check(path+".acknowledge."+key, err) })
 	r.required(path+".sink", y.Sink)
 	r.check(path+".sink", checkSink(y.Sink))
 	if y.SinkSecretFile != "" {

@@ -32,7 +32,7 @@ func (a *Agreement) validate() error {
 			errs = append(errs, fmt.Errorf("message URL: %w", err))
 		}
 	}
-	a.Acknowledge.check(func(key string, err error) {
+	a.Acknowledge.check(a.Drift, func(key string, err error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("acknowledge.%s: %w", key, err))
 		}
