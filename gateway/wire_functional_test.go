@@ -402,17 +402,31 @@ func TestAcknowledgementsDoNotDeadlock(t *testing.T) {
 	}
 	acme := agree(partners.AcknowledgeNone)
 	var references []string
-	for i := range 40 {
+	for i := range 100 {
 		references = append(references, fmt.Sprint("ORD", i))
 	}
 	processed(t, as2test.Send(t, acme, as2test.Orders(references...)))
 	agree(partners.AcknowledgeContrl)
+	tx, err := hub.Pool.Begin(t.Context()) // all of them are to start at the same moment
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `LOCK TABLE acknowledgement IN SHARE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	const copies = 6
 	var wait sync.WaitGroup
-	for range 8 {
+	for range copies {
 		references = slices.Clone(references)
 		slices.Reverse(references)
 		m := as2test.Prepare(t, acme, as2test.Orders(references...), as2client.Options{})
 		wait.Go(func() { processed(t, as2test.Post(t, m)) })
+	}
+	as2test.Eventually(t, "all to be about to write", func() bool {
+		return hub.Count(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == copies
+	})
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	wait.Wait()
 	if n := hub.Count(`SELECT count(*) FROM acknowledgement WHERE outcome = 'accepted'`); n != len(references) {
