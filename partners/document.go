@@ -19,7 +19,10 @@ type document struct {
 	AS2            as2JSON           `json:"as2"`
 	Window         string            `json:"window,omitempty"`
 	Windows        map[string]string `json:"windows,omitempty"`
+	Key            keyJSON           `json:"key"`
 	Drift          Drift             `json:"drift"`
+	Stale          Drift             `json:"stale"`
+	SameDocument   SameDocument      `json:"same_document"`
 	OnDuplicate    DuplicateAnswer   `json:"on_duplicate"`
 	Acknowledge    acknowledgeJSON   `json:"acknowledge,omitzero"`
 	Sink           string            `json:"sink"`
@@ -58,14 +61,16 @@ type limitsJSON struct {
 }
 
 // terms are the document without what is stored elsewhere.
-func (a *Agreement) terms() document {
+func (a Agreement) terms() document {
+	a.amendments()
 	return document{
 		AS2: as2JSON{
 			Require: requireJSON(a.AS2.Require), AsyncURLs: a.AS2.AsyncURLs, URL: a.AS2.URL,
 			AllowPrivate: a.AS2.AllowPrivate, DefaultMIC: a.AS2.DefaultMIC,
 		},
-		Drift: a.Drift, OnDuplicate: a.OnDuplicate, Acknowledge: acknowledgeJSON(a.Acknowledge),
-		Sink: a.Sink, SinkSecretFile: a.SinkSecretFile,
+		Key: a.Key.json(), Drift: a.Drift, Stale: a.Stale, SameDocument: a.SameDocument, OnDuplicate: a.OnDuplicate,
+		Acknowledge: acknowledgeJSON(a.Acknowledge),
+		Sink:        a.Sink, SinkSecretFile: a.SinkSecretFile,
 		Limits: limitsJSON(a.Limits),
 	}
 }
@@ -97,7 +102,9 @@ func (a *Agreement) setTerms(stored []byte) error {
 	a.AS2.Require = Require(d.AS2.Require)
 	a.AS2.AsyncURLs, a.AS2.AllowPrivate, a.AS2.DefaultMIC = d.AS2.AsyncURLs, d.AS2.AllowPrivate, d.AS2.DefaultMIC
 	a.AS2.URL = d.AS2.URL
-	a.Drift, a.OnDuplicate, a.Acknowledge = d.Drift, d.OnDuplicate, Acknowledge(d.Acknowledge)
+	a.Key, a.Drift, a.Stale, a.SameDocument, a.OnDuplicate = d.Key.key(), d.Drift, d.Stale, d.SameDocument, d.OnDuplicate
+	a.Acknowledge = Acknowledge(d.Acknowledge)
+	a.amendments()
 	a.Sink, a.SinkSecretFile = d.Sink, d.SinkSecretFile
 	a.Limits = Limits(d.Limits)
 	return nil

@@ -36,7 +36,10 @@ type partnerYAML struct {
 	AS2            *as2YAML          `yaml:"as2"`
 	Window         Window            `yaml:"window"`
 	Windows        map[string]Window `yaml:"windows"`
+	Key            keyYAML           `yaml:"key"`
 	Drift          Drift             `yaml:"drift"`
+	Stale          Drift             `yaml:"stale"`
+	SameDocument   SameDocument      `yaml:"same_document"`
 	OnDuplicate    DuplicateAnswer   `yaml:"on_duplicate"`
 	Acknowledge    acknowledgeYAML   `yaml:"acknowledge"`
 	Sink           string            `yaml:"sink"`

@@ -48,9 +48,12 @@ type Agreement struct {
 	AS2     AS2
 	Windows Windows
 
-	Drift       Drift
-	OnDuplicate DuplicateAnswer
-	Acknowledge Acknowledge
+	Key          Key
+	Drift        Drift
+	Stale        Drift // of documents that are older than what has been forwarded of them
+	SameDocument SameDocument
+	OnDuplicate  DuplicateAnswer
+	Acknowledge  Acknowledge
 
 	Sink           string // "dir:/absolute/path", "http://…" or "https://…"
 	SinkSecretFile string // absolute path of the webhook secret on each node; "" for none

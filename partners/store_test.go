@@ -57,7 +57,10 @@ func TestApplyStoresWhatWasParsed(t *testing.T) {
       default_mic: sha1
     window: 6d
     windows: {x12: infinity, edifact: 30d}
+    key: {by: date, message_types: false}
     drift: discard
+    stale: discard
+    same_document: suppress
     on_duplicate: warning
     acknowledge: {edifact: none, x12: [ta1, 999], on_drift: reject}
     sink: https://erp.example/in

@@ -29,6 +29,11 @@ func (ic *Interchange) Functions() []string {
 	return functions
 }
 
+// AllListed reports whether Messages are all that the interchange has.
+func (ic *Interchange) AllListed() bool {
+	return !slices.Contains(ic.Irregular, irregularTexts[listsCut])
+}
+
 // addType makes the type of a message part of the reference and returns it as
 // text, "" if it cannot be one.
 func (s *scanner) addType(ic *Interchange, octets []byte) string {
