@@ -47,14 +47,14 @@ func composeCONTRL(x *interchange.Interchange, o Options) (Acknowledgement, erro
 		version, date = []string{"CONTRL", "4", "1", "UN"}, "20060102"
 	}
 	test := ""
-	if x.Test {
+	if u.test {
 		test = "1"
 	}
 	w.advice(u.identifier())
 	// The parties change places with all that belongs to them: 0008 is where
 	// answers are to be routed, 0014 (ISO 9735-1 Annex C).
-	w.add("UNB", u.identifier(), u.recipient, u.sender, []string{o.At.Format(date), o.At.Format("1504")}, a.Control,
-		"", "", "", "", "", test)
+	at := []string{o.At.Format(date), o.At.Format("1504")}
+	w.add("UNB", u.identifier(), u.recipient, u.sender, at, a.Control, "", "", "", "", "", test)
 	w.count = 0 // 0074 does not count UNA and UNB
 	w.add("UNH", "1", version)
 	w.respond(x, &u, o.Drift, &a)
@@ -120,8 +120,8 @@ func (w *segments) group(x *interchange.Interchange, g groupResponse) {
 	if g.bad() {
 		action = actionReject
 	}
-	w.add("UCF", octets(g.Control), components(octets(g.Sender), x.Separators), components(octets(g.Recipient), x.Separators),
-		action, g.code, g.segment, g.position)
+	from, to := components(octets(g.Sender), x.Separators), components(octets(g.Recipient), x.Separators)
+	w.add("UCF", octets(g.Control), from, to, action, g.code, g.segment, g.position)
 	for _, m := range g.messages {
 		w.message(x, m)
 	}

@@ -12,6 +12,7 @@ type unb struct {
 	syntax            []string // S001
 	sender, recipient []string // S002, S003
 	control           string   // 0020
+	test              bool     // 0035 is 1 to 4
 }
 
 // parseUNB reads UNB and judges the elements that a CONTRL copies.
@@ -24,9 +25,12 @@ func parseUNB(x *interchange.Interchange) (unb, error) {
 		return []string{""}
 	}
 	u := unb{syntax: at(1), sender: at(2), recipient: at(3), control: at(5)[0]}
+	indicator := at(11)[0]
 	if written := octets(x.AsWritten.Control); written != u.control && at(6)[0] == written {
-		u.control = written // date and time are two elements of this UNB, see package interchange
+		// Date and time are two elements of this UNB, see package interchange.
+		u.control, indicator = written, at(12)[0]
 	}
+	u.test = len(indicator) == 1 && indicator >= "1" && indicator <= "4"
 	switch {
 	case u.control == "" || !fits(u.control, 14):
 		return u, unanswerable("no valid control reference (0020) in UNB")

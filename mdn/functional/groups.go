@@ -60,17 +60,17 @@ func composeGroups(x *interchange.Interchange, kind Kind, o Options) (Acknowledg
 		return Acknowledgement{}, err
 	}
 	a := Acknowledgement{Kind: kind, Control: control(o), Outcome: overall(groups), Code: firstCode(groups)}
-	w.open(&h, o, x.Test)
+	w.open(&h, o)
 	together := byParties(x)
 	for n, members := range together {
 		g := &x.Groups[members[0]]
 		number := strconv.FormatInt(o.Numbers[n], 10)
-		date := "20060102"
 		version := release(g.Version, kind)
+		date := o.At.Format("20060102")
 		if version < "004010" {
-			date = "060102" // GS04 has six digits before 4010
+			date = date[2:] // GS04 has six digits before 4010
 		}
-		w.add("GS", "FA", octets(g.Recipient), octets(g.Sender), o.At.Format(date), o.At.Format("1504"), number, "X", version)
+		w.add("GS", "FA", octets(g.Recipient), octets(g.Sender), date, o.At.Format("1504"), number, "X", version)
 		for i, member := range members {
 			w.answer(groups[member], kind, fmt.Sprintf("%04d", i+1)) // ST02 has four digits at least
 		}
@@ -179,9 +179,10 @@ func groupCodes(g *interchange.Group) []string {
 	add(f.Has(interchange.FaultTrailer), "3")
 	add(f.Has(interchange.FaultControl), "4")
 	add(f.Has(interchange.FaultCount) || f.Has(interchange.FaultEmpty), "5")
-	unique := f.Has(interchange.FaultDuplicate)
-	add(f.Has(interchange.FaultMissing) || f.Has(interchange.FaultInvalid) || unique && g.Version < "005010", "6")
-	add(unique && g.Version >= "005010", "19")
+	twice := f.Has(interchange.FaultDuplicate)
+	invalid := f.Has(interchange.FaultMissing) || f.Has(interchange.FaultInvalid)
+	add(invalid || twice && g.Version < "005010", "6")
+	add(twice && g.Version >= "005010", "19")
 	if f != 0 && codes == nil {
 		codes = []string{"1"} // not supported
 	}
@@ -225,7 +226,8 @@ func (w *sets) answer(a groupAnswer, kind Kind, number string) {
 	w.add("AK1", octets(a.Type), octets(a.Control), version)
 	for _, s := range a.sets {
 		id, control, convention := octets(s.Type), octets(s.Control), ""
-		if len(a.codes) > 0 && len(s.codes) == 0 || id == "" || control == "" || !fits(id, 3) || !fits(control, 9) {
+		named := id != "" && control != "" && fits(id, 3) && fits(control, 9)
+		if !named || len(a.codes) > 0 && len(s.codes) == 0 {
 			continue
 		}
 		if v := octets(s.Version); version != "" && fits(v, 35) {
@@ -243,7 +245,8 @@ func (w *sets) answer(a groupAnswer, kind Kind, number string) {
 	if included < 0 || included > 999_999 {
 		included = a.Messages
 	}
-	w.add("AK9", slices.Concat([]string{code, strconv.Itoa(included), strconv.Itoa(a.Messages), strconv.Itoa(a.accepted())}, a.codes)...)
+	counts := []string{strconv.Itoa(included), strconv.Itoa(a.Messages), strconv.Itoa(a.accepted())}
+	w.add("AK9", slices.Concat([]string{code}, counts, a.codes)...)
 	w.add("SE", strconv.Itoa(w.count+1), number)
 }
 
@@ -252,7 +255,8 @@ func copied(x *interchange.Interchange, h *isa) []string {
 	values := []string{h.senderQualifier, h.sender, h.recipientQualifier, h.recipient}
 	for i := range x.Groups {
 		g := &x.Groups[i]
-		values = append(values, octets(g.Type), octets(g.Sender), octets(g.Recipient), octets(g.Control), octets(g.Version))
+		values = append(values, octets(g.Type), octets(g.Sender), octets(g.Recipient), octets(g.Control),
+			octets(g.Version))
 	}
 	for i := range x.Messages {
 		m := &x.Messages[i]

@@ -35,7 +35,7 @@ func composeTA1(x *interchange.Interchange, o Options) (Acknowledgement, error) 
 	if note != noteNone {
 		code, a.Outcome, a.Code = "R", Rejected, note
 	}
-	w.open(&h, o, x.Test)
+	w.open(&h, o)
 	w.add("TA1", h.control, h.date, h.time, code, note)
 	w.close(0, o)
 	a.Octets = w.b.Bytes()

@@ -102,9 +102,9 @@ func (w *sets) add(tag string, el ...string) {
 
 // open writes ISA, always of 106 octets: what strips the padding breaks readers
 // (X12.5 has fixed lengths for that).
-func (w *sets) open(h *isa, o Options, test bool) {
+func (w *sets) open(h *isa, o Options) {
 	usage, standard := "P", "U"
-	if test {
+	if h.usage == "T" {
 		usage = "T"
 	}
 	if h.version >= "00402" {
