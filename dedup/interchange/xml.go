@@ -23,7 +23,7 @@ func (o *octets) Advance(n int)   { *o = (*o)[n:] }
 var xmlReaders = sync.Pool{New: func() any { return xmltoken.New(vocabulary) }}
 
 // xmlBegins tells whether b begins an XML document whose root element is known.
-// Where the prolog is longer than b, as a licence in comments can make it,
+// Where b ends before that is known, as it can with a licence in comments,
 // readXML has to find out.
 func xmlBegins(b []byte) bool {
 	if len(b) < 4 || b[0] != '<' {
@@ -38,6 +38,8 @@ func xmlBegins(b []byte) bool {
 	switch x.Fault {
 	case xmltoken.NoRoot:
 		return len(b) >= maxJunkReach && (b[1] == '?' || b[1] == '!')
+	case xmltoken.Truncated:
+		return len(b) >= maxJunkReach
 	case xmltoken.Doctype, xmltoken.Encoding: // whatever it is, this is why it is not read
 		return true
 	}

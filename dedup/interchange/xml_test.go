@@ -291,3 +291,16 @@ func TestXMLAmongOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestXMLAtTheEdge: wherever the end of what is in memory falls into a root tag.
+func TestXMLAtTheEdge(t *testing.T) {
+	t.Parallel()
+	long := strings.Replace(ublMinimal, "<Invoice ", "<Invoice a='"+strings.Repeat("x", 10000)+"' ", 1)
+	for size := 54000; size < 66000; size += 501 {
+		filler := strings.Replace(edifactMessage, "UNT+", "FTX+AAA+++"+strings.Repeat("x", size)+"'UNT+", 1)
+		found := scan(t, filler+long)
+		if len(found) != 2 || found[1].Standard != interchange.UBL {
+			t.Fatalf("behind %d octets: %d interchanges, the last one %+v", len(filler), len(found), found[len(found)-1].Reference)
+		}
+	}
+}
