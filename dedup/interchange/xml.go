@@ -69,6 +69,9 @@ type markup struct {
 	open               *dialect // of the open document
 	opened             int      // its depth
 	name               string   // its root's
+	kind               string   // the type of the last document that was closed
+	documents, signals int      // how many there were, and signals of AS4 among them
+	nameless           bool     // a unit of AS4 has no message id
 	gs1                bool     // a document inside is of GS1 XML
 	events             eventSet
 	tooMuch            bool // an event is beyond the bounds
@@ -97,7 +100,8 @@ func (s *scanner) openMarkup(ic *Interchange) *markup {
 	m.to, m.form, m.mute = &m.envelope, &m.forms[0], 0
 	m.at, m.capture, m.open = m.at[:0], nil, nil
 	m.events.reset()
-	m.dialect, m.gs1, m.tooMuch = nil, false, false
+	m.dialect, m.gs1, m.tooMuch, m.nameless = nil, false, false, false
+	m.documents, m.signals, m.kind = 0, 0, ""
 	return m
 }
 
@@ -324,7 +328,8 @@ func (m *markup) closeDocument() {
 	if m.open.message != nil {
 		m.open.message(m, &msg)
 	}
-	m.to, m.open = &m.envelope, nil
+	m.to, m.open, m.kind = &m.envelope, nil, msg.Type
+	m.documents++
 	m.addMessage(msg)
 }
 

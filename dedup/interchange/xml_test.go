@@ -304,3 +304,27 @@ func TestXMLAtTheEdge(t *testing.T) {
 		}
 	}
 }
+
+// TestXMLBehindManyMessages: when no more messages are listed, documents are
+// still known.
+func TestXMLBehindManyMessages(t *testing.T) {
+	t.Parallel()
+	var many strings.Builder
+	many.WriteString("UNB+UNOC:3+A+B+260301:0930+R1'")
+	for range interchange.MaxMessages {
+		many.WriteString("UNH+1+ORDERS:D:96A:UN'UNT+2+1'")
+	}
+	many.WriteString("UNZ+10000+R1'")
+	list := []string{ublMinimal, ciiDocument("380", "", ""), sbdh(ublMinimal), gs1("", gs1Order("ADD", "ORIGINAL")), as4(soap12, as4User("m1")),
+		cxml("p", "t", cxmlOrder("new", "")), epcisDocument(event)}
+	found := scan(t, many.String()+strings.Join(list, "\n"))
+	if len(found) != len(list)+1 {
+		t.Fatalf("%d interchanges", len(found))
+	}
+	for i, payload := range list {
+		alone, got := one(t, payload), found[i+1]
+		if !reflect.DeepEqual(got.Reference, alone.Reference) || got.Content != alone.Content || len(got.Messages) > 0 || got.AllListed() {
+			t.Errorf("%+v\nwant %+v", got, alone.Reference)
+		}
+	}
+}
