@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"firstcopy/as2/smime"
 	"firstcopy/gateway/forward"
 	"firstcopy/migrations"
 	"firstcopy/partners"
@@ -88,6 +89,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) 
 	}
 	metrics := NewMetrics()
 	metrics.registry.MustRegister(newBacklog(n.work), newExpiry(n.directory, c.Certificates), newWeakness(n.work, n.directory))
+	c.Forward.SigningKey = signingKey(c.Stations)
 	if n.outbox, err = forward.New(n.work, n.directory, c.Forward, c.Node, log, metrics); err != nil {
 		return nil, err
 	}
@@ -102,6 +104,17 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) 
 		return nil, fmt.Errorf("operator's listener: %w", err)
 	}
 	return n, nil
+}
+
+// signingKey is how the outbox signs messages of our stations.
+func signingKey(stations map[string]Station) func(string, time.Time) (smime.Key, error) {
+	return func(name string, now time.Time) (smime.Key, error) {
+		station, ok := stations[name]
+		if !ok {
+			return smime.Key{}, fmt.Errorf("this node has no station %q", name)
+		}
+		return station.SigningKey(now)
+	}
 }
 
 // timed measures what ingest takes.

@@ -28,6 +28,16 @@ func (a *Agreement) validate() error {
 			errs = append(errs, fmt.Errorf("async URL %d: %w", i, err))
 		}
 	}
+	if a.AS2.URL != "" {
+		if err := checkMessageURL(a.AS2.URL, a.AS2.AllowPrivate); err != nil {
+			errs = append(errs, fmt.Errorf("message URL: %w", err))
+		}
+	}
+	a.Acknowledge.check(a.Drift, func(key string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("acknowledge.%s: %w", key, err))
+		}
+	})
 	if _, err := canonicalDigest(a.AS2.DefaultMIC); err != nil {
 		errs = append(errs, err)
 	}
@@ -41,6 +51,14 @@ func (a *Agreement) validate() error {
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("agreement %s/%s: %w", a.Tenant, a.Name, err)
+	}
+	return nil
+}
+
+// reachable tells whether messages to the partner can be made as agreed.
+func (a *Agreement) reachable() error {
+	if a.AS2.Require.Encrypted && len(a.pinned(UseEncrypt)) == 0 {
+		return errors.New("encrypted messages are agreed, and no certificate is there to encrypt with")
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type partnerOutput struct {
 	Stale          partners.Drift           `json:"stale"`
 	SameDocument   partners.SameDocument    `json:"same_document"`
 	OnDuplicate    partners.DuplicateAnswer `json:"on_duplicate"`
+	Acknowledged   string                   `json:"acknowledged"`
 	Sink           string                   `json:"sink"`
 	SinkSecretFile string                   `json:"sink_secret_file,omitempty"`
 	PayloadLimit   int64                    `json:"payload_limit"`
@@ -55,6 +56,7 @@ type as2Output struct {
 	Digests      []string            `json:"digests,omitempty"`
 	Ciphers      []string            `json:"ciphers,omitempty"`
 	AsyncURLs    []string            `json:"async_urls,omitempty"`
+	URL          string              `json:"url,omitempty"`
 	AllowPrivate bool                `json:"allow_private"`
 	DefaultMIC   string              `json:"default_mic"`
 	Certificates []certificateOutput `json:"certificates"`
@@ -161,11 +163,12 @@ func (p *partnerOutput) addWeakness(ctx context.Context, pool *pgxpool.Pool) err
 
 func partnerOf(a *partners.Agreement, now time.Time) partnerOutput {
 	out := partnerOutput{ID: a.ID, Tenant: a.Tenant, Name: a.Name, Window: a.Windows.Default.String(),
-		Key: keyOptions{a.Key.By, !a.Key.AnyMessageType}, Drift: a.Drift, Stale: a.Stale, SameDocument: a.SameDocument, OnDuplicate: a.OnDuplicate, Sink: a.Sink, SinkSecretFile: a.SinkSecretFile,
+		Key: keyOptions{a.Key.By, !a.Key.AnyMessageType}, Drift: a.Drift, Stale: a.Stale, SameDocument: a.SameDocument,
+		OnDuplicate: a.OnDuplicate, Acknowledged: a.Acknowledge.Summary(), Sink: a.Sink, SinkSecretFile: a.SinkSecretFile,
 		PayloadLimit: int64(a.Limits.Payload), Concurrent: a.Limits.Concurrent,
 		Revision: a.Revision, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
 		AS2: as2Output{ID: a.AS2.ID, Station: a.AS2.Station, Signed: a.AS2.Require.Signed, Encrypted: a.AS2.Require.Encrypted,
-			Digests: a.AS2.Require.Digests, Ciphers: a.AS2.Require.Ciphers, AsyncURLs: a.AS2.AsyncURLs,
+			Digests: a.AS2.Require.Digests, Ciphers: a.AS2.Require.Ciphers, AsyncURLs: a.AS2.AsyncURLs, URL: a.AS2.URL,
 			AllowPrivate: a.AS2.AllowPrivate, DefaultMIC: a.AS2.DefaultMIC, Certificates: []certificateOutput{}},
 	}
 	if len(a.Windows.Standard) > 0 {
@@ -217,6 +220,10 @@ func (p *partnerOutput) write(w io.Writer) error {
 	t.pair("stale documents", p.Stale)
 	t.pair("the same document again", p.SameDocument)
 	t.pair("duplicates answered", p.OnDuplicate)
+	t.pair("acknowledged by", p.Acknowledged)
+	if p.AS2.URL != "" {
+		t.pair("our messages go to", p.AS2.URL)
+	}
 	t.pair("sink", p.Sink)
 	if p.SinkSecretFile != "" {
 		t.pair("sink secret", "in "+p.SinkSecretFile)

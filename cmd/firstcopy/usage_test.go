@@ -24,7 +24,7 @@ func TestUsageErrors(t *testing.T) {
 		{"ledger search --since infinity", []string{`--since "infinity"`}},
 		{"ledger search --limit 0", []string{"--limit 0: from 1 to 100000"}},
 		{"delivery show 0195", []string{`"0195" is no id of a delivery: it is a whole UUID`}},
-		{"delivery show 0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1 --kind signed", []string{"--kind goes with --receipt"}},
+		{"delivery show 0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1 --kind signed", []string{"--kind goes with --receipt or --acknowledgement"}},
 		{"delivery show 0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1 --receipt --json", []string{"--receipt without --json"}},
 		{"document show {0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1}", []string{"is no id of a document"}},
 		{"drift release 0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1", []string{"needs --reason TEXT"}},
@@ -33,7 +33,7 @@ func TestUsageErrors(t *testing.T) {
 		{"partner apply", []string{"needs a file: -f FILE"}},
 		{"partner window acme", []string{"needs a partner's name and a window, like 14d"}},
 		{"partner window acme 0d", []string{"a window of 0 protects nothing"}},
-		{"partner window acme 14d --standard ubl", []string{`--standard "ubl": one of content, edifact, hl7, tradacoms, vda, x12`}},
+		{"partner window acme 14d --standard udl", []string{`--standard "udl": one of as4, cii, content, cxml, edifact`}},
 	} {
 		r := command(t, strings.FieldsFunc(test.args, func(r rune) bool { return r == ' ' })...)
 		if r.code != exitUsage || r.out != "" {
