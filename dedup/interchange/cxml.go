@@ -106,7 +106,7 @@ func (m *markup) cxmlIdentify() {
 	date, clock, _ := bytes.Cut(r.get(cxmlTimestamp), []byte("T"))
 	ic.Date, ic.Time = Text(date), Text(clock)
 	ic.Test = string(m.document.get(cxmlDeployment)) == "test"
-	ic.Acknowledges = len(ic.Messages) == 1 && ic.Messages[0].Type == "Response"
+	ic.Acknowledges = m.documents == 1 && m.kind == "Response"
 	id := identity{sender: r.get(cxmlFrom), senderQualifier: r.get(cxmlFromDomain), recipient: r.get(cxmlTo),
 		recipientQualifier: r.get(cxmlToDomain), control: r.get(cxmlPayload)}
 	m.setIdentified(id, !ic.Acknowledges) // a Response has no header

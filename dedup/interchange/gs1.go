@@ -83,7 +83,7 @@ func (m *markup) gs1Identify() {
 	date, clock, _ := bytes.Cut(r.get(gs1Created), []byte("T"))
 	ic.Date, ic.Time = Text(date), Text(clock)
 	id := identity{sender: r.get(gs1Owner), control: r.get(gs1ID), senderQualifier: r.get(gs1Revision)}
-	if len(ic.Messages) != 1 { // no number of its own
+	if m.documents != 1 { // no number of its own
 		id.control = nil
 	}
 	m.setDocumentIdentity(id, []byte("GLN"), nil)

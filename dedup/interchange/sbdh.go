@@ -67,7 +67,7 @@ func (m *markup) sbdhIdentify() {
 	senderKind, recipientKind := r.kind(sbdhSender), r.kind(sbdhRecipient)
 	m.setDocumentIdentity(identity{sender: r.get(sbdhSender), senderQualifier: senderKind, recipient: r.get(sbdhRecipient),
 		recipientQualifier: recipientKind, control: r.get(sbdhInstance)}, senderKind, recipientKind)
-	if len(ic.Messages) == 0 {
+	if m.documents == 0 {
 		m.flag(noDocument)
 		if t := r.get(sbdhType); t != nil {
 			m.addType(ic, t)

@@ -192,10 +192,9 @@ func (m *markup) ublIdentify() {
 	ic := m.ic
 	ic.Version = Text(r.get(ublVersion))
 	ic.Date, ic.Time = Text(r.get(ublIssueDate)), Text(r.get(ublIssueTime))
-	msg := &ic.Messages[0]
-	parties, listed := ublIssuers[msg.Type]
+	parties, listed := ublIssuers[m.name]
 	from, to := slices.Concat(parties.from, ublUsual.from), slices.Concat(parties.to, ublUsual.to)
-	if !listed && selfBilled(msg.Function) {
+	if !listed && selfBilled(string(r.get(ublTypeCode))) {
 		from, to = []int{ublCustomer}, []int{ublSupplier}
 	}
 	sender, senderKind := ublParty(r, from)
