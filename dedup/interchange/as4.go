@@ -52,11 +52,11 @@ func as4UnitPaths() *step {
 func (m *markup) as4Message(msg *Message) {
 	r, ic := &m.document, m.ic
 	id := r.get(as4MessageID)
-	msg.Control, msg.Date = Text(id), Text(r.get(as4Timestamp))
-	msg.Function = Text(r.get(as4Kind))
+	msg.Control, msg.Date = brief(id), brief(r.get(as4Timestamp))
+	msg.Function = brief(r.get(as4Kind))
 	if m.documents == 0 {
 		date, clock, _ := bytes.Cut(r.get(as4Timestamp), []byte("T"))
-		ic.Date, ic.Time = Text(date), Text(clock)
+		ic.Date, ic.Time = brief(date), brief(clock)
 	}
 	if len(id) == 0 {
 		msg.Faults |= FaultMissing // EBMS:0009

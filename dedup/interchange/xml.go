@@ -317,7 +317,7 @@ func (m *markup) openDocument(d *dialect) {
 }
 
 func (m *markup) closeDocument() {
-	msg := Message{Group: -1, Type: m.name, Declared: -1, Digest: m.form.sum()}
+	msg := Message{Group: -1, Type: brief([]byte(m.name)), Declared: -1, Digest: m.form.sum()}
 	m.form = &m.forms[0]
 	if m.dialect.silent {
 		m.mute = 1
