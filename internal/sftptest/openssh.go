@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -253,8 +252,7 @@ func (s *OpenSSH) Disconnect() {
 }
 
 func (r *serverRun) kill() {
-	// The server first: until its children are gone it could take another connection.
-	_ = r.cmd.Process.Signal(syscall.SIGSTOP)
+	hold(r.cmd.Process) // or it could take another connection until its children are gone
 	endChildren(r.cmd.Process.Pid)
 	_ = r.cmd.Process.Kill()
 	<-r.exited
