@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"firstcopy/dedup"
 	"firstcopy/gateway/forward"
@@ -48,6 +49,7 @@ func NewMetrics() *Metrics {
 		receipts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_async_receipts_total",
 			Help: "Attempts to deliver an asynchronous receipt, by partner and result."}, []string{"partner", "result"}),
 	}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.received, m.verdicts, m.latency, m.ingest, m.forwards, m.forwardIn, m.receipts)
 	return m
 }
