@@ -117,7 +117,12 @@ func (w *Watcher) settle(ctx context.Context, l *link, a *partners.Agreement, d 
 	failpoint.Hit("sftp.settle")
 	switch action(terms, d) {
 	case "delete":
-		if err = l.remove(ctx, path); kindOf(err) == KindMissing {
+		// What is deleted is gone, so it is looked at once more: the commit may have taken its time.
+		now, _, looked := l.stat(ctx, path)
+		if err = looked; err == nil && now == d.version {
+			err = l.remove(ctx, path)
+		}
+		if kindOf(err) == KindMissing {
 			err = nil
 		}
 	case "archive":
