@@ -35,13 +35,15 @@ func BenchmarkRegister(b *testing.B) {
 		b.Fatal(err)
 	}
 	exec(b, pool, `CREATE TABLE bare (LIKE dedup_key INCLUDING ALL)`)
+	// Keys are ordered by time, as those of a gateway are.
+	const key = `encode(int8send((extract(epoch from clock_timestamp()) * 1e6)::bigint) || substr(uuid_send(gen_random_uuid()), 1, 8), 'hex')::uuid`
 	bare := script(b, `INSERT INTO bare VALUES (gen_random_uuid()::text, 1, 'edifact', '4012345000009', '', '5412345000013', '', '{INVOIC}', false,
-		gen_random_uuid(), 1, sha256('x'), sha256('x'), 1, gen_random_uuid(), now(), now() + interval '14 days') ON CONFLICT DO NOTHING;`)
+		`+key+`, 1, sha256('x'), sha256('x'), 1, gen_random_uuid(), now(), now() + interval '14 days') ON CONFLICT DO NOTHING;`)
 	for _, clients := range []int{8, 32} {
 		for _, kind := range []struct{ name, control, seen string }{{"new", "gen_random_uuid()::text", "false"}, {"hot duplicate", "'HOT'", "true"}} {
 			ours := script(b, `SELECT ledger_register(1, '01a23169-b99f-7781-95aa-4ade402e61c0', 'n', 'held', 1::smallint, '{}', `+kind.control+`,
 				'edifact', '4012345000009', '', '5412345000013', '', '{INVOIC}', false, sha256('x'), sha256('x'),
-				gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), interval '14 days', `+kind.seen+`);`)
+				`+key+`, gen_random_uuid(), gen_random_uuid(), interval '14 days', `+kind.seen+`);`)
 			b.Run(fmt.Sprintf("%s/clients=%d", kind.name, clients), func(b *testing.B) {
 				for range b.N {
 					var rates [3]float64

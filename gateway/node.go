@@ -18,6 +18,7 @@ import (
 	"firstcopy/gateway/forward"
 	"firstcopy/migrations"
 	"firstcopy/partners"
+	"firstcopy/sftpwatch"
 )
 
 // Config is all that a node needs.
@@ -33,6 +34,7 @@ type Config struct {
 	Limits       Limits
 	Transaction  Transaction
 	Forward      forward.Config
+	SFTP         sftpwatch.Config
 	Grace        time.Duration // for an orderly stop
 }
 
@@ -55,6 +57,7 @@ type Node struct {
 	directory *partners.Directory
 	outbox    *forward.Outbox
 	endpoint  *Endpoint
+	watcher   *sftpwatch.Watcher
 	operator  *operator
 	public    net.Listener
 	private   net.Listener
@@ -86,12 +89,15 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) 
 		return nil, err
 	}
 	metrics := NewMetrics()
-	metrics.registry.MustRegister(newBacklog(n.work), newExpiry(n.directory, c.Certificates))
+	metrics.registry.MustRegister(newBacklog(n.work), newExpiry(n.directory, c.Certificates), newPolled(n.work))
+	n.watcher = sftpwatch.New(n.work, n.directory, c.SFTP, log, metrics)
+	c.Forward.Channels = append(c.Forward.Channels, forward.Channel{Queue: sftpwatch.Queue, Add: n.watcher.AddWorkers})
 	if n.outbox, err = forward.New(n.work, n.directory, c.Forward, c.Node, log, metrics); err != nil {
 		return nil, err
 	}
-	ingester := NewIngester(n.ingest, n.outbox, c.Transaction, c.Node)
-	n.endpoint = NewEndpoint(c.Stations, n.directory, timed{ingester, metrics}, c.Limits, metrics, log)
+	decide := timed{NewIngester(n.ingest, n.outbox, c.Transaction, c.Node), metrics}
+	n.endpoint = NewEndpoint(c.Stations, n.directory, decide, c.Limits, metrics, log)
+	n.watcher.Connect(&fetching{decide, c.Limits, metrics, log}, n.outbox)
 	n.operator = &operator{pool: n.work, metrics: metrics, version: c.Version}
 	if n.public, err = net.Listen("tcp", c.Listen.Address); err != nil {
 		return nil, fmt.Errorf("partners' listener: %w", err)
@@ -154,6 +160,7 @@ func (n *Node) Run(ctx context.Context) error {
 		defer n.operator.working.Store(false)
 		return n.outbox.Run(work, n.config.Grace)
 	})
+	group.Go(func() error { return n.watcher.Run(failed) })
 	group.Go(func() error { n.watchCertificates(work); return nil })
 	group.Go(func() error {
 		<-failed.Done()
@@ -165,6 +172,7 @@ func (n *Node) Run(ctx context.Context) error {
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
+	n.watcher.Close()
 	n.log.InfoContext(context.WithoutCancel(ctx), "gateway stopped", "node", n.config.Node)
 	return err
 }

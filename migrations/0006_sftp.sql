@@ -48,6 +48,7 @@ CREATE TABLE sftp_file (
     fence       bigint      NOT NULL, -- of the poll that claimed it
     expires_at  timestamptz NOT NULL, -- of the claim
     delivery_id uuid,
+    digest      bytea,                -- SHA-256 of what was taken
     job_id      bigint,               -- the outbox job of what is due
     seen_at     timestamptz NOT NULL DEFAULT now(), -- this version, for the first time
     moved_to    bytea       NOT NULL DEFAULT '',    -- where a post-action under way puts it

@@ -40,7 +40,7 @@ func (r *cbcReader) fill() {
 	case r.buf == nil:
 		r.buf = make([]byte, size+minBuffer)
 	case len(r.buf) < maxBuffer: // it was filled
-		buf := make([]byte, size+maxBuffer)
+		buf := make([]byte, size+2*(len(r.buf)-size))
 		copy(buf, r.buf[len(r.buf)-size:])
 		r.buf = buf
 	default:

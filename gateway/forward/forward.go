@@ -32,6 +32,13 @@ type Config struct {
 	BackoffMax time.Duration
 	Timeout    time.Duration // per attempt
 	Poll       time.Duration // how often the outbox looks for work; 100 ms if zero
+	Channels   []Channel     // that have jobs of their own
+}
+
+// Channel is work that other packages put into the outbox, in a queue of its own.
+type Channel struct {
+	Queue string
+	Add   func(*river.Workers)
 }
 
 // Queues of the outbox. Receipts have their own, so that a dead sink cannot hold back an MDN.
@@ -73,6 +80,15 @@ func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node 
 	if poll == 0 {
 		poll = 100 * time.Millisecond
 	}
+	queues := map[string]river.QueueConfig{
+		documentQueue: {MaxWorkers: config.Workers},
+		receiptQueue:  {MaxWorkers: config.Workers},
+		upkeepQueue:   {MaxWorkers: 1},
+	}
+	for _, c := range config.Channels {
+		c.Add(workers)
+		queues[c.Queue] = river.QueueConfig{MaxWorkers: config.Workers}
+	}
 	client, err := river.NewClient(quietDriver{riverpgxv5.New(pool)}, &river.Config{
 		ID:                node + "/" + uuid.NewString()[:8],
 		FetchCooldown:     min(poll, 20*time.Millisecond),
@@ -83,11 +99,7 @@ func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node 
 		RetryPolicy:       backoff{config},
 		// A job whose node died is taken up again after this; no attempt runs longer.
 		RescueStuckJobsAfter: config.Timeout + 5*time.Second,
-		Queues: map[string]river.QueueConfig{
-			documentQueue: {MaxWorkers: config.Workers},
-			receiptQueue:  {MaxWorkers: config.Workers},
-			upkeepQueue:   {MaxWorkers: 1},
-		},
+		Queues:               queues,
 		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(10*time.Minute),
 			func() (river.JobArgs, *river.InsertOpts) { return upkeepArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true})},
 		Workers: workers,
@@ -145,8 +157,8 @@ func (o *Outbox) start(ctx context.Context) bool {
 // startAgain is how long a failed start waits for the next.
 const startAgain = time.Second
 
-// Enqueue inserts the jobs of one delivery: its documents, and its asynchronous receipt if it has one.
-func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *ReceiptJob) ([]int64, error) {
+// Enqueue inserts the jobs of one delivery: its documents, its asynchronous receipt if it has one, and those of its channel.
+func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *ReceiptJob, more ...river.InsertManyParams) ([]int64, error) {
 	params := make([]river.InsertManyParams, 0, len(documents)+1)
 	for _, id := range documents {
 		params = append(params, river.InsertManyParams{Args: documentArgs{Document: id}})
@@ -154,10 +166,11 @@ func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, 
 	if receipt != nil {
 		params = append(params, river.InsertManyParams{Args: *receipt})
 	}
-	return o.enqueue(ctx, tx, params)
+	return o.Insert(ctx, tx, append(params, more...))
 }
 
-func (o *Outbox) enqueue(ctx context.Context, tx pgx.Tx, params []river.InsertManyParams) ([]int64, error) {
+// Insert inserts jobs, and returns their numbers in order.
+func (o *Outbox) Insert(ctx context.Context, tx pgx.Tx, params []river.InsertManyParams) ([]int64, error) {
 	if len(params) == 0 {
 		return nil, nil
 	}

@@ -126,10 +126,14 @@ type octetReader struct {
 	id   uuid.UUID
 	seq  int
 	rest []byte
+	last bool // no chunk follows: every one but the last is full
 }
 
 func (r *octetReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
+		if r.last {
+			return 0, io.EOF
+		}
 		err := r.pool.QueryRow(r.ctx, `SELECT octets FROM payload_chunk WHERE document_id = $1 AND seq = $2`,
 			[16]byte(r.id), r.seq).Scan(&r.rest)
 		if err == pgx.ErrNoRows {
@@ -139,6 +143,7 @@ func (r *octetReader) Read(p []byte) (int, error) {
 			return 0, fmt.Errorf("reading octets: %w", err)
 		}
 		r.seq++
+		r.last = len(r.rest) < ChunkSize
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]

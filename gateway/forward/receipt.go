@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"firstcopy/dedup"
 	"firstcopy/internal/failpoint"
@@ -76,26 +75,20 @@ func (w *receiptWorker) Work(ctx context.Context, job *river.Job[ReceiptJob]) er
 	o.observer.ReceiptDelivered(name, true)
 	o.log.InfoContext(ctx, "asynchronous receipt delivered", "delivery_id", job.Args.Delivery, "partner", name, "url", r.url,
 		"attempt", job.Attempt)
-	if err := o.receiptDone(ctx, job, r); err != nil {
+	if err := o.receiptDone(ctx, job.Args, r); err != nil {
 		return err
 	}
 	failpoint.Hit("receipt.committed")
 	return nil
 }
 
-// receiptDone records the delivery and completes the job in one transaction.
-func (o *Outbox) receiptDone(ctx context.Context, job *river.Job[ReceiptJob], r storedReceipt) error {
-	return pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE receipt SET delivered_at = now() WHERE delivery_id = $1 AND kind = $2 AND delivered_at IS NULL`,
-			[16]byte(job.Args.Delivery), job.Args.ReceiptKind); err != nil {
-			return err
-		}
-		if err := event(ctx, tx, o.receiptLine(job.Args, r, dedup.ReceiptDelivered, "")); err != nil {
-			return err
-		}
-		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
-		return err
-	})
+// receiptDone records the delivery and its event, in one transaction of one round trip.
+func (o *Outbox) receiptDone(ctx context.Context, job ReceiptJob, r storedReceipt) error {
+	var batch pgx.Batch
+	batch.Queue(`UPDATE receipt SET delivered_at = now() WHERE delivery_id = $1 AND kind = $2 AND delivered_at IS NULL`,
+		[16]byte(job.Delivery), job.ReceiptKind)
+	dedup.QueueEvent(&batch, o.receiptLine(job, r, dedup.ReceiptDelivered, ""))
+	return o.pool.SendBatch(ctx, &batch).Close()
 }
 
 func (o *Outbox) receipt(ctx context.Context, job ReceiptJob) (r storedReceipt, err error) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"firstcopy/dedup"
 	"firstcopy/dedup/interchange"
@@ -58,7 +58,7 @@ func (w *documentWorker) Work(ctx context.Context, job *river.Job[documentArgs])
 		return o.failed(ctx, d, partner, job.Attempt >= job.MaxAttempts, err)
 	}
 	failpoint.Hit("forward.delivered")
-	if err := o.done(ctx, d, where, job); err != nil {
+	if err := o.done(ctx, d, where, job.Attempt); err != nil {
 		return err
 	}
 	failpoint.Hit("forward.committed")
@@ -100,22 +100,28 @@ func (o *Outbox) channel(ctx context.Context, delivery uuid.UUID) (channel strin
 	return channel, err
 }
 
-// done records the forward and completes the job in one transaction.
-func (o *Outbox) done(ctx context.Context, d Document, where string, job *river.Job[documentArgs]) error {
-	return pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE document SET state = 'forwarded', forwarded_to = $2, forwarded_at = now(),
-			attempts = attempts + 1, last_error = '' WHERE document_id = $1 AND state = 'pending'`, [16]byte(d.ID), where)
-		if err != nil {
-			return err
-		}
-		if tag.RowsAffected() == 1 {
-			if err := event(ctx, tx, o.documentEvent(d, dedup.Forwarded, map[string]any{"sink": where, "attempt": job.Attempt})); err != nil {
-				return err
-			}
-		}
-		_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
-		return err
-	})
+// forwardedSQL fails, by dividing by zero, when the document is no longer pending: the event that follows in the same batch
+// would tell of a forward twice.
+const forwardedSQL = `
+WITH moved AS (
+	UPDATE document SET state = 'forwarded', forwarded_to = $2, forwarded_at = now(), attempts = attempts + 1, last_error = ''
+	WHERE document_id = $1 AND state = 'pending' RETURNING 1
+)
+SELECT 1 / count(*) FROM moved`
+
+const divisionByZero = "22012"
+
+// done records the forward and its event, in one transaction of one round trip. River completes the job afterwards, many
+// in one statement; a job that runs again because it could not finds its document forwarded.
+func (o *Outbox) done(ctx context.Context, d Document, where string, attempt int) error {
+	var batch pgx.Batch
+	batch.Queue(forwardedSQL, [16]byte(d.ID), where)
+	dedup.QueueEvent(&batch, o.documentEvent(d, dedup.Forwarded, map[string]any{"sink": where, "attempt": attempt}))
+	err := o.pool.SendBatch(ctx, &batch).Close()
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == divisionByZero {
+		return nil
+	}
+	return err
 }
 
 // failed records a failed attempt; after the last one the document is stuck, which is an event of its reference.

@@ -1,0 +1,118 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"firstcopy/sftpwatch"
+)
+
+// fetching is the SFTP channel's way to ingest.
+type fetching struct {
+	decide  decider
+	limits  Limits
+	metrics *Metrics
+	log     *slog.Logger
+}
+
+// Spool makes room for a file.
+func (f *fetching) Spool(limit int64) sftpwatch.Payload {
+	return NewSpool(f.limits.SpoolDir, f.limits.SpoolMemory, limit)
+}
+
+// Ingest decides a file. The server's pinned key and our login are what authenticates it.
+func (f *fetching) Ingest(ctx context.Context, a *sftpwatch.Arrival) (sftpwatch.Outcome, error) {
+	start := time.Now()
+	d := &Delivery{ID: a.ID, Partner: a.Partner, Channel: SFTP, TransportID: a.TransportID, ReceivedAt: a.ReceivedAt,
+		RemoteAddress: a.RemoteAddress, FileName: a.FileName, Payload: a.Payload.(*Spool), Interchanges: a.Interchanges,
+		Keep: Keep{Job: a.Job, Record: a.Record}}
+	outcome, err := f.decide.Ingest(ctx, d)
+	if err != nil {
+		f.metrics.delivery(a.Partner.Name, unavailable.outcome, time.Since(start))
+		return sftpwatch.Outcome{}, err
+	}
+	word := "accepted"
+	if outcome.Repeat {
+		word = "repeat"
+	}
+	f.metrics.delivery(a.Partner.Name, word, time.Since(start))
+	for i, decision := range outcome.Decisions {
+		f.metrics.verdict(a.Partner.Name, decision.Verdict)
+		logVerdict(ctx, f.log, a.Partner.Name, outcome.Delivery, &a.Interchanges[i], decision)
+	}
+	return sftpwatch.Outcome{Delivery: outcome.Delivery, Repeat: outcome.Repeat}, nil
+}
+
+// Polled, Fetched, SetAside and PutBack make Metrics the watcher's observer.
+func (m *Metrics) Polled(partner string, kind sftpwatch.Kind, took time.Duration) {
+	m.polls.WithLabelValues(partner, resultOf(kind)).Inc()
+	if kind == "" {
+		m.pollTime.WithLabelValues(partner).Observe(took.Seconds())
+	}
+}
+
+// Fetched counts the octets of a file that was taken.
+func (m *Metrics) Fetched(partner string, octets int64) {
+	m.fetched.WithLabelValues(partner).Add(float64(octets))
+}
+
+// SetAside counts a file that was not taken.
+func (m *Metrics) SetAside(partner, why string) { m.setAside.WithLabelValues(partner, why).Inc() }
+
+// PutBack counts a post-action, or an acknowledgement file.
+func (m *Metrics) PutBack(partner string, kind sftpwatch.Kind) {
+	m.putBack.WithLabelValues(partner, resultOf(kind)).Inc()
+}
+
+func resultOf(kind sftpwatch.Kind) string {
+	if kind == "" {
+		return "ok"
+	}
+	return string(kind)
+}
+
+var _ sftpwatch.Observer = (*Metrics)(nil)
+
+// polled collects how the partners' folders stand, which only the database knows.
+type polled struct {
+	pool                              *pgxpool.Pool
+	lastGood, waiting, oldest, states *prometheus.Desc
+}
+
+func newPolled(pool *pgxpool.Pool) polled {
+	return polled{pool: pool,
+		lastGood: prometheus.NewDesc("firstcopy_sftp_last_good_poll_timestamp_seconds", "When a partner's folder was last read without fault.", []string{"partner"}, nil),
+		waiting:  prometheus.NewDesc("firstcopy_sftp_waiting_files", "Files of the folder that have not been taken yet.", []string{"partner"}, nil),
+		oldest:   prometheus.NewDesc("firstcopy_sftp_oldest_waiting_seconds", "Since when the oldest of them lies there.", []string{"partner"}, nil),
+		states:   prometheus.NewDesc("firstcopy_sftp_files", "Files in work: incomplete, taken (a post-action is due), refused, stuck.", []string{"partner", "state"}, nil)}
+}
+
+func (p polled) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{p.lastGood, p.waiting, p.oldest, p.states} {
+		ch <- d
+	}
+}
+
+func (p polled) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	all, err := sftpwatch.Statuses(ctx, p.pool)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(p.waiting, err)
+		return
+	}
+	for _, s := range all {
+		if !s.LastGood.IsZero() {
+			ch <- prometheus.MustNewConstMetric(p.lastGood, prometheus.GaugeValue, float64(s.LastGood.UnixMilli())/1000, s.Partner)
+		}
+		ch <- prometheus.MustNewConstMetric(p.waiting, prometheus.GaugeValue, float64(s.Waiting), s.Partner)
+		ch <- prometheus.MustNewConstMetric(p.oldest, prometheus.GaugeValue, s.OldestAge(time.Now()).Seconds(), s.Partner)
+		for state, n := range map[string]int{"incomplete": s.Incomplete, "taken": s.Due, "refused": s.Refused, "stuck": s.Stuck} {
+			ch <- prometheus.MustNewConstMetric(p.states, prometheus.GaugeValue, float64(n), s.Partner, state)
+		}
+	}
+}
