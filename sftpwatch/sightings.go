@@ -36,5 +36,5 @@ func (s sightings) ready(f entry, terms *partners.SFTP, now time.Time) bool {
 		return f.done != ""
 	}
 	seen := s[f.name]
-	return seen.polls >= 2 && now.Sub(seen.since) >= terms.Ready.Quiet.Duration()
+	return seen.version == f.version() && seen.polls >= 2 && now.Sub(seen.since) >= terms.Ready.Quiet.Duration()
 }

@@ -15,10 +15,12 @@ import (
 // big is an invoice of about so many octets, no two parts of it alike.
 func big(reference string, octets int) string {
 	var lines strings.Builder
-	for i := 0; lines.Len() < octets; i++ {
-		fmt.Fprintf(&lines, "FTX+AAI+++line %d of those that nobody reads'\r\n", i)
+	n := 0
+	for ; lines.Len() < octets; n++ {
+		fmt.Fprintf(&lines, "FTX+AAI+++line %d of those that nobody reads'\r\n", n)
 	}
-	return strings.Replace(as2test.Invoice(reference, "100.00"), "LIN+1", lines.String()+"LIN+1", 1)
+	text := strings.Replace(as2test.Invoice(reference, "100.00"), "LIN+1", lines.String()+"LIN+1", 1)
+	return strings.Replace(text, "UNT+8+", fmt.Sprintf("UNT+%d+", 8+n), 1)
 }
 
 // F1: the file is still being written, slowly, between polls; and while it is read.
