@@ -90,7 +90,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) 
 	}
 	metrics := NewMetrics()
 	metrics.registry.MustRegister(newBacklog(n.work), newExpiry(n.directory, c.Certificates), newPolled(n.work))
-	n.watcher = sftpwatch.New(n.work, n.directory, c.SFTP, log, metrics)
+	n.watcher = sftpwatch.New(n.work, n.directory, c.SFTP, c.Node, log, metrics)
 	c.Forward.Channels = append(c.Forward.Channels, forward.Channel{Queue: sftpwatch.Queue, Add: n.watcher.AddWorkers})
 	if n.outbox, err = forward.New(n.work, n.directory, c.Forward, c.Node, log, metrics); err != nil {
 		return nil, err

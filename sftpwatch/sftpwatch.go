@@ -18,6 +18,7 @@
 package sftpwatch
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -84,18 +85,17 @@ type Observer interface {
 	PutBack(partner string, kind Kind)   // post-actions and acknowledgements; kind is empty when done
 }
 
-// Config says how hard the watcher works.
+// Config says how hard the watcher works. What is zero gets a default.
 type Config struct {
-	Node     string
-	Partners int           // polled at once
-	Look     time.Duration // how often due polls are looked for
-	Lease    time.Duration // after which another node takes over from one that has died
-	Stop     time.Duration // for an orderly stop: files under way may end
+	Partners int           // polled at once; 64
+	Look     time.Duration // how often due polls are looked for; 250 ms
+	Lease    time.Duration // after which another node takes over from one that has died; 30 s
+	Stop     time.Duration // for an orderly stop: files under way may end; 5 s
 }
 
-// Defaults are what a node gets that says nothing.
-func Defaults(node string) Config {
-	return Config{Node: node, Partners: 64, Look: 250 * time.Millisecond, Lease: 30 * time.Second, Stop: 5 * time.Second}
+func (c Config) withDefaults() Config {
+	return Config{Partners: cmp.Or(c.Partners, 64), Look: cmp.Or(c.Look, 250*time.Millisecond),
+		Lease: cmp.Or(c.Lease, 30*time.Second), Stop: cmp.Or(c.Stop, 5*time.Second)}
 }
 
 // Watcher polls the partners.
@@ -112,10 +112,11 @@ type Watcher struct {
 }
 
 // New makes a watcher. Its jobs are worked by the outbox that [Watcher.AddWorkers] has been called for.
-func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, log *slog.Logger, observer Observer) *Watcher {
+func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node string, log *slog.Logger, observer Observer) *Watcher {
 	log = log.With("component", "sftpwatch")
+	config = config.withDefaults()
 	return &Watcher{config: config, partners: directory, log: log, observer: observer, links: newLinks(log), seen: newMemory(),
-		store: &store{pool: pool, owner: config.Node + "/" + uuid.NewString()[:8], lease: config.Lease}}
+		store: &store{pool: pool, owner: node + "/" + uuid.NewString()[:8], lease: config.Lease}}
 }
 
 // Connect gives the watcher what decides its files and takes its jobs, which in their turn may need the watcher.

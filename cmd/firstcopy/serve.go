@@ -17,7 +17,6 @@ import (
 	"firstcopy/gateway"
 	"firstcopy/gateway/forward"
 	"firstcopy/migrations"
-	"firstcopy/sftpwatch"
 )
 
 // grace is how long an orderly stop waits for messages and forwards under way.
@@ -109,7 +108,6 @@ func gatewayConfig(c configs.Config) (gateway.Config, error) {
 		Transaction: gateway.Transaction(c.Transaction),
 		Forward: forward.Config{Workers: c.Forward.Workers, Attempts: c.Forward.Attempts, Backoff: c.Forward.Backoff,
 			BackoffMax: c.Forward.BackoffMax, Timeout: c.Forward.Timeout},
-		SFTP:  sftpwatch.Defaults(c.Node),
 		Grace: grace,
 	}
 	for _, s := range c.Stations {
