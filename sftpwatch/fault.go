@@ -30,6 +30,7 @@ const (
 	KindMissing    Kind = "missing"     // no such file or folder
 	KindRefused    Kind = "refused"     // any other status that is no success
 	KindCrowded    Kind = "crowded"     // a folder with more entries than agreed
+	KindChanged    Kind = "changed"     // a file was not the same from its beginning to its end
 	KindOurs       Kind = "unavailable" // our database or disk
 	KindStopped    Kind = "stopped"     // the node stops, or lost its lease
 )
@@ -52,6 +53,8 @@ func kindOf(err error) Kind {
 		return ""
 	case errors.As(err, &f):
 		return f.Kind
+	case errors.Is(err, errChanged):
+		return KindChanged
 	}
 	return KindOurs
 }

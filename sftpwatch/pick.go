@@ -13,7 +13,8 @@ type entry struct {
 	name  string
 	size  int64
 	mtime int64  // seconds; many servers have no finer ones
-	done  string // name of its done file; "" where none is agreed
+	done  string // name of its done file; "" where none is agreed, or it is not there
+	waits bool   // known to be incomplete, and not changed since
 }
 
 // version tells two states of a file under one name apart.

@@ -2,9 +2,7 @@ package sftpwatch
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -78,7 +76,7 @@ func (p *polling) run(ctx context.Context) (found report) {
 	}
 	ready := slices.Collect(func(yield func(entry) bool) {
 		for _, f := range waiting {
-			if seen.ready(f, p.terms, now) && !yield(f) {
+			if !f.waits && seen.ready(f, p.terms, now) && !yield(f) {
 				return
 			}
 		}
@@ -147,10 +145,10 @@ func (p *polling) waiting(ctx context.Context, files []entry) ([]entry, error) {
 		case k.version != f.version():
 		case k.state == incomplete && k.since >= p.terms.Ready.Grace.Duration():
 		default:
-			if k.state == incomplete {
-				out = append(out, entry{name: f.name, size: -1}) // shown as waiting, and never ready
+			if k.state != incomplete {
+				continue
 			}
-			continue
+			f.waits = true
 		}
 		out = append(out, f)
 	}
@@ -243,8 +241,8 @@ func (p *polling) fail(err error) {
 // ignorable errors of one file say nothing of the others.
 func ignorable(err error) bool {
 	switch kindOf(err) {
-	case KindMissing, KindPermission, KindRefused:
+	case KindMissing, KindPermission, KindRefused, KindChanged:
 		return true
 	}
-	return errors.Is(err, errChanged) || errors.Is(err, os.ErrNotExist)
+	return false
 }
