@@ -147,7 +147,7 @@ func (l *link) open(client *ssh.Client) (err error) {
 	if !ok {
 		return errNoSubsystem
 	}
-	l.guard = &guard{from: channel, report: l.fail}
+	l.guard = &guard{from: channel, report: func(err error) { l.fail(faultOf("waiting for an answer", err)) }}
 	packet := chunk
 	if l.terms.Has(partners.QuirkSmallPackets) {
 		packet = smallChunk

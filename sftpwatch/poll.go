@@ -1,6 +1,7 @@
 package sftpwatch
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -41,6 +42,8 @@ type polling struct {
 	lease   lease
 	link    *link
 
+	sightings *sightings // of the partner's files; behind mutex while files are taken
+
 	mutex sync.Mutex
 	taken int
 	left  map[string]bool // files that were ready and have not been taken
@@ -67,7 +70,8 @@ func (p *polling) run(ctx context.Context) (found report) {
 		return found
 	}
 	now := time.Now()
-	seen := p.seen.of(p.partner.ID)
+	p.sightings = p.seen.of(p.partner.ID)
+	seen := p.sightings
 	seen.see(files, now)
 	waiting, err := p.waiting(ctx, files)
 	if err != nil {
@@ -81,6 +85,7 @@ func (p *polling) run(ctx context.Context) (found report) {
 			}
 		}
 	})
+	slices.SortStableFunc(ready, func(a, b entry) int { return cmp.Compare((*seen)[a.name].failures, (*seen)[b.name].failures) })
 	more := len(ready) > p.terms.MaxFiles
 	ready = ready[:min(len(ready), p.terms.MaxFiles)]
 	p.takeAll(ctx, ready)
@@ -162,7 +167,8 @@ func (p *polling) waiting(ctx context.Context, files []entry) ([]entry, error) {
 // claimSize is how many files are claimed in one statement.
 const claimSize = 256
 
-// takeAll claims the ready files and takes them, as many at once as the agreement allows.
+// takeAll takes the ready files, as many at once as the agreement allows. Those that could not be taken before come last, one
+// by one: if it is one of them that makes the server close the connection, it does so to no other.
 func (p *polling) takeAll(ctx context.Context, ready []entry) {
 	p.left = make(map[string]bool, len(ready))
 	for _, f := range ready {
@@ -170,9 +176,19 @@ func (p *polling) takeAll(ctx context.Context, ready []entry) {
 	}
 	settler := p.newSettler(ctx)
 	defer settler.close()
+	failed := slices.IndexFunc(ready, func(f entry) bool { return (*p.sightings)[f.name].failures > 0 })
+	if failed < 0 {
+		failed = len(ready)
+	}
+	p.takeSome(ctx, ready[:failed], settler, p.partner.Limits.Concurrent)
+	p.takeSome(ctx, ready[failed:], settler, 1)
+}
+
+// takeSome claims files and takes so many of them at once.
+func (p *polling) takeSome(ctx context.Context, ready []entry, settler *settler, atOnce int) {
 	work := make(chan claim)
 	var wait sync.WaitGroup
-	for range min(p.partner.Limits.Concurrent, len(ready)) {
+	for range min(atOnce, len(ready)) {
 		wait.Go(func() {
 			for c := range work {
 				p.takeOne(ctx, c, settler)

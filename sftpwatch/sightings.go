@@ -14,6 +14,9 @@ type sighting struct {
 	version
 	since time.Time
 	polls int // that saw it so
+
+	failures int       // to take it as it is
+	again    time.Time // not before
 }
 
 // see notes one poll's listing, and forgets what is no longer there.
@@ -34,8 +37,11 @@ func (s *sightings) see(files []entry, now time.Time) {
 // a rewrite of the same size from what has been taken.
 const datesTell = 2 * time.Second
 
-// ready reports whether a file has come to rest. A done file says so at once.
+// ready reports whether a file has come to rest, and is not to be left alone after a failure. A done file says so at once.
 func (s sightings) ready(f entry, terms *partners.SFTP, now time.Time) bool {
+	if now.Before(s[f.name].again) {
+		return false
+	}
 	if terms.Ready.Done != "" {
 		return f.done != ""
 	}
@@ -46,3 +52,19 @@ func (s sightings) ready(f entry, terms *partners.SFTP, now time.Time) bool {
 	seen := s[f.name]
 	return seen.version == f.version() && seen.polls >= 2 && now.Sub(seen.since) >= quiet
 }
+
+// failed notes that a file could not be taken. It is tried again later and later, and after the others: one that never can be
+// taken, or that makes the server close the connection, must not cost the rest their turn.
+func (s sightings) failed(name string, interval time.Duration, now time.Time) {
+	seen, known := s[name]
+	if !known {
+		return
+	}
+	wait := interval << min(seen.failures, 10)
+	seen.failures++
+	seen.again = now.Add(min(wait, max(interval, failedMost)))
+	s[name] = seen
+}
+
+// failedMost is the longest that a file is left alone after a failure.
+const failedMost = 10 * time.Minute

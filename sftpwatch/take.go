@@ -59,9 +59,21 @@ func (p *polling) undo(ctx context.Context, c claim, cause error) {
 	}
 	p.log.Log(ctx, level, "file not taken", "partner", p.partner.Name, "file", shown(c.name), "error_kind", kindOf(cause), "error", cause)
 	p.observer.SetAside(p.partner.Name, "failed")
+	p.postpone(c, cause)
 	if !own && p.link.ended() == nil {
 		p.fail(cause)
 	}
+}
+
+// postpone has a file wait for its next turn, unless the failure was ours, or its sender's to mend.
+func (p *polling) postpone(c claim, cause error) {
+	switch kindOf(cause) {
+	case KindMissing, KindOurs, KindStopped:
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.sightings.failed(c.name, p.terms.Interval.Duration(), time.Now())
 }
 
 // taking is one file on its way.
