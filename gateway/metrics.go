@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"firstcopy/dedup"
 	"firstcopy/gateway/forward"
@@ -63,6 +64,7 @@ func NewMetrics() *Metrics {
 		putBack: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_sftp_put_back_total",
 			Help: "Post-actions and acknowledgement files, by what went wrong; ok when nothing did."}, []string{"partner", "result"}),
 	}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.received, m.verdicts, m.latency, m.ingest, m.forwards, m.forwardIn, m.receipts,
 		m.polls, m.pollTime, m.fetched, m.setAside, m.putBack)
 	return m

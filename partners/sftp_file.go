@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // sftp fills in what the file does not say, makes file names absolute, and
@@ -17,6 +18,9 @@ func (r *reader) sftp(path string, a *Agreement, s *SFTP) {
 	}
 	for _, name := range s.insecure() {
 		r.warn(path+".algorithms", a.Name, name+" is weak: it is offered to this server because the agreement says so")
+	}
+	if s.Ready.Quiet.Duration() < 2*time.Second && s.After != AfterKeep {
+		r.warn(path+".ready.quiet", a.Name, "quiet below 2s: SFTP's dates are whole seconds, and a file that replaces another within one may pass for it")
 	}
 	if s.After == AfterKeep {
 		r.warn(path+".after", a.Name, "after: keep: the folder only grows, and is listed whole at every poll")

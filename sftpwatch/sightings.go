@@ -30,11 +30,19 @@ func (s *sightings) see(files []entry, now time.Time) {
 	*s = next
 }
 
+// datesTell is after how long a rewrite has another date: servers tell whole seconds. Where files are kept, nothing else tells
+// a rewrite of the same size from what has been taken.
+const datesTell = 2 * time.Second
+
 // ready reports whether a file has come to rest. A done file says so at once.
 func (s sightings) ready(f entry, terms *partners.SFTP, now time.Time) bool {
 	if terms.Ready.Done != "" {
 		return f.done != ""
 	}
+	quiet := terms.Ready.Quiet.Duration()
+	if terms.After == partners.AfterKeep {
+		quiet = max(quiet, datesTell)
+	}
 	seen := s[f.name]
-	return seen.polls >= 2 && now.Sub(seen.since) >= terms.Ready.Quiet.Duration()
+	return seen.version == f.version() && seen.polls >= 2 && now.Sub(seen.since) >= quiet
 }
