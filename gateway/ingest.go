@@ -165,7 +165,7 @@ func (w *work) prepare(ctx context.Context) error {
 	w.registration.Detail = w.detail()
 	failpoint.Hit("ingest.composed")
 	for i, e := range w.registration.Entries {
-		if x := &w.Interchanges[i]; x.End-x.Start > forward.ChunkSize && !known[i] && !w.staged[e.Document] {
+		if x := &w.Interchanges[i]; x.End-x.Start > forward.MaxInline && !known[i] && !w.staged[e.Document] {
 			if err := forward.Stage(ctx, w.pool, e.Document, w.Payload.Section(x.Start, x.End)); err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ func (w *work) prepare(ctx context.Context) error {
 // look asks beforehand what is known already, where that decides anything: whether large octets need staging, and the
 // receipt of a partner who wants to be warned of duplicates. What it says is not binding.
 func (w *work) look(ctx context.Context) ([]bool, error) {
-	if w.Payload.Size() > forward.ChunkSize || w.Partner.OnDuplicate == partners.AnswerWarning {
+	if w.Payload.Size() > forward.MaxInline || w.Partner.OnDuplicate == partners.AnswerWarning {
 		return dedup.Known(ctx, w.pool, &w.registration)
 	}
 	return make([]bool, len(w.Interchanges)), nil
@@ -293,7 +293,7 @@ func pending(docs []forward.Document) []uuid.UUID {
 func (w *work) writeUnstaged(ctx context.Context, tx pgx.Tx, docs []forward.Document) error {
 	for i := range docs {
 		d := &docs[i]
-		if d.Size <= forward.ChunkSize || w.staged[d.ID] {
+		if d.Size <= forward.MaxInline || w.staged[d.ID] {
 			continue
 		}
 		x := &w.Interchanges[d.Ordinal-1]
@@ -320,7 +320,7 @@ func (w *work) writeDocuments(ctx context.Context, tx pgx.Tx, docs []forward.Doc
 		switch {
 		case w.staged[d.ID]:
 			forward.QueueUnstage(batch, d.ID)
-		case d.Size <= forward.ChunkSize:
+		case d.Size <= forward.MaxInline:
 			x := &w.Interchanges[d.Ordinal-1]
 			octets, err := w.Payload.Octets(x.Start, x.End)
 			if err != nil {

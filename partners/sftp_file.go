@@ -80,6 +80,20 @@ func (h *Hop) files() []*string {
 	return all
 }
 
+// Files are the keys and passwords that a node must be able to read, of all
+// hops. An agent's socket is not among them.
+func (s *SFTP) Files() []string {
+	var all []string
+	for hop := &s.Hop; hop != nil; hop = hop.Route.Jump {
+		for _, file := range hop.files() {
+			if *file != "" && file != &hop.Auth.AgentSocket {
+				all = append(all, *file)
+			}
+		}
+	}
+	return all
+}
+
 // fault is something wrong in terms, placed by its key.
 type fault struct {
 	path string

@@ -31,7 +31,7 @@ type world struct {
 // forwards are retried at once, and those of a dead node taken up again soon.
 const nodeConfig = `node: %s
 database: {pool: 24}
-listen: {address: "127.0.0.1:0"}
+listen: {address: "127.0.0.1:0", body_limit: 4GiB}
 operator: {address: "127.0.0.1:0"}
 stations:
   - as2_id: HUB
