@@ -28,6 +28,9 @@ const (
 // maxHandles bounds the open files: servers commonly allow a hundred.
 const maxHandles = 64
 
+// maxReads bounds the READs under way, and so the memory of a connection, to twice what the SSH channel's window holds.
+const maxReads = 128
+
 // link is a connection with an open SFTP session. Neither library knows deadlines; here every call has one, and when it
 // passes the TCP connection is closed, which ends whatever else is under way on it. Safe for concurrent use.
 type link struct {
@@ -38,6 +41,7 @@ type link struct {
 	sftp    *sftp.Client
 	guard   *guard
 	handles chan struct{} // places for open files
+	reads   chan struct{} // places for READs under way
 	used    atomic.Int64  // when the last call ended, Unix nanoseconds
 	active  time.Time     // the keeper's: when somebody else last used it
 	count   *counted
@@ -54,7 +58,7 @@ func newLink(terms *partners.SFTP) *link {
 	if terms.Has(partners.QuirkOneHandle) {
 		handles = 1
 	}
-	l := &link{terms: terms, handles: make(chan struct{}, handles), done: make(chan struct{})}
+	l := &link{terms: terms, handles: make(chan struct{}, handles), reads: make(chan struct{}, maxReads), done: make(chan struct{})}
 	l.active = time.Now()
 	l.used.Store(l.active.UnixNano())
 	return l

@@ -59,7 +59,11 @@ type result struct {
 
 func (p *pieces) copy(ctx context.Context, to io.Writer) error {
 	count := (p.size+p.piece-1)/p.piece + p.beyond
-	readers := min(count, inFlight)
+	readers, err := p.file.link.places(ctx, min(count, inFlight))
+	if err != nil {
+		return err
+	}
+	defer p.file.link.giveUp(readers)
 	results, next := make([]chan result, readers), make([]chan struct{}, readers)
 	var wait sync.WaitGroup
 	defer wait.Wait()
@@ -79,6 +83,31 @@ func (p *pieces) copy(ctx context.Context, to io.Writer) error {
 		next[i%readers] <- struct{}{}
 	}
 	return nil
+}
+
+// places takes room for as many READs as there is, of those wanted, and waits for the first.
+func (l *link) places(ctx context.Context, wanted int64) (taken int64, err error) {
+	select {
+	case l.reads <- struct{}{}:
+	case <-l.done:
+		return 0, l.ended()
+	case <-ctx.Done():
+		return 0, faultOf("reading", context.Cause(ctx))
+	}
+	for taken = 1; taken < wanted; taken++ {
+		select {
+		case l.reads <- struct{}{}:
+		default:
+			return taken, nil
+		}
+	}
+	return taken, nil
+}
+
+func (l *link) giveUp(places int64) {
+	for range places {
+		<-l.reads
+	}
 }
 
 // reader reads every readers-th piece, into one buffer, which is free again when next says so.

@@ -30,12 +30,16 @@ const Queue = "sftp"
 
 func (settleArgs) Kind() string { return "sftp_settle" }
 
-// InsertOpts lets the poll that took the file try first.
+// InsertOpts lets the poll that took the file try first. A document is given up at some time and waits for a person; what is
+// due at a server is tried for as long as the file lies there.
 func (settleArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: Queue, ScheduledAt: time.Now().Add(settleAfter)}
+	return river.InsertOpts{Queue: Queue, ScheduledAt: time.Now().Add(settleAfter), MaxAttempts: settleAttempts}
 }
 
-const settleAfter = 20 * time.Second
+const (
+	settleAfter    = 20 * time.Second
+	settleAttempts = 10_000 // more than half a year of them
+)
 
 type settleWorker struct {
 	river.WorkerDefaults[settleArgs]

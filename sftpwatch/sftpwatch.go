@@ -87,14 +87,14 @@ type Observer interface {
 
 // Config says how hard the watcher works. What is zero gets a default.
 type Config struct {
-	Partners int           // polled at once; 64
+	Partners int           // polled at once; 1024: one that is silent must cost the others no place
 	Look     time.Duration // how often due polls are looked for; 250 ms
 	Lease    time.Duration // after which another node takes over from one that has died; 30 s
 	Stop     time.Duration // for an orderly stop: files under way may end; 5 s
 }
 
 func (c Config) withDefaults() Config {
-	return Config{Partners: cmp.Or(c.Partners, 64), Look: cmp.Or(c.Look, 250*time.Millisecond),
+	return Config{Partners: cmp.Or(c.Partners, 1024), Look: cmp.Or(c.Look, 250*time.Millisecond),
 		Lease: cmp.Or(c.Lease, 30*time.Second), Stop: cmp.Or(c.Stop, 5*time.Second)}
 }
 

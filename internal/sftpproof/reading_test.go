@@ -139,14 +139,11 @@ func TestF03MalformedReplies(t *testing.T) {
 		trials = append(trials, trial{fmt.Sprintf("p%d", len(trials)), name, big(fmt.Sprintf("R%05d", len(trials)), 40_000), s})
 		trials[len(trials)-1].begin(t, hub)
 	}
-	for _, tr := range trials {
-		tr.server.Await(tr.what, func(c sftptest.Counts) bool { return c.Requests[sftptest.Init] > 0 })
-		polls(t, hub, tr.name, 1)
-	}
+	as2test.Eventually(t, "all to have been polled", func() bool {
+		return hub.Count(`SELECT count(*) FROM sftp_poll WHERE last_poll_at IS NULL`) == 0
+	})
 	w.works()
-	for _, tr := range trials {
-		tr.end(t, hub)
-	}
+	end(t, hub, trials)
 	w.works()
 }
 
