@@ -109,6 +109,8 @@ func dialFault(stage stage, server string, err error) error {
 		f.Kind = KindTimeout
 	case errors.Is(err, context.Canceled):
 		f.Kind = KindStopped
+	case stage == loggingIn && errors.Is(err, io.EOF): // nobody has refused anything
+		f.Kind = KindLost
 	case stage == loggingIn:
 		f.Kind = KindLogin
 	case stage == reaching:

@@ -98,7 +98,7 @@ func TestF05Handshake(t *testing.T) {
 	var trials []trial
 	for p := sftptest.AtConnect; p <= sftptest.AtFirstRequest; p++ {
 		for i, script := range []sftptest.Script{{Mute: p}, {HangUp: p}} {
-			trials = append(trials, trial{fmt.Sprintf("point-%d-%d", p, i), fmt.Sprintf("%+v", script), invoice(10*int(p) + i), startScripted(t, script)})
+			trials = append(trials, trial{fmt.Sprintf("point-%d-%d", p, i), fmt.Sprintf("point %d, %d", script.Mute, script.HangUp), invoice(10*int(p) + i), startScripted(t, script)})
 			trials[len(trials)-1].begin(t, hub)
 		}
 	}
