@@ -169,7 +169,8 @@ func (p *polling) takeAll(ctx context.Context, ready []entry) {
 		p.left[f.name] = true
 	}
 	settler := p.newSettler(ctx)
-	defer settler.close()
+	var jobs []int64
+	defer func() { p.conclude(ctx, settler, jobs) }()
 	work := make(chan claim)
 	var wait sync.WaitGroup
 	for range min(p.partner.Limits.Concurrent, len(ready)) {
@@ -183,11 +184,12 @@ func (p *polling) takeAll(ctx context.Context, ready []entry) {
 		if p.over(ctx) {
 			break
 		}
-		ours, err := p.store.claim(ctx, p.lease, part)
+		ours, job, err := p.store.claim(ctx, p.outbox, p.lease, part)
 		if err != nil {
 			p.fail(err)
 			break
 		}
+		jobs = append(jobs, job)
 		var unused []string
 		for _, f := range part {
 			since, ok := ours[f.name]
@@ -196,7 +198,7 @@ func (p *polling) takeAll(ctx context.Context, ready []entry) {
 			case p.over(ctx):
 				unused = append(unused, f.name)
 			default:
-				work <- claim{f, since}
+				work <- claim{f, since, job}
 			}
 		}
 		if err := p.store.giveBack(context.WithoutCancel(ctx), p.lease, unused); err != nil {
@@ -207,10 +209,24 @@ func (p *polling) takeAll(ctx context.Context, ready []entry) {
 	wait.Wait()
 }
 
+// conclude takes the jobs back that have nothing left to do.
+func (p *polling) conclude(ctx context.Context, s *settler, jobs []int64) {
+	s.close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	for _, job := range jobs {
+		if err := p.store.done(ctx, p.partner.ID, job); err != nil {
+			p.log.WarnContext(ctx, "job not taken back", "partner", p.partner.Name, "error", err)
+			return
+		}
+	}
+}
+
 // claim is a file that is ours to take.
 type claim struct {
 	entry
 	since time.Duration // how long its version has been known
+	job   int64         // that does what is due of it, should the poll not
 }
 
 // over reports whether no further file is to be begun.

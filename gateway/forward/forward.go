@@ -157,8 +157,8 @@ func (o *Outbox) start(ctx context.Context) bool {
 // startAgain is how long a failed start waits for the next.
 const startAgain = time.Second
 
-// Enqueue inserts the jobs of one delivery: its documents, its asynchronous receipt if it has one, and those of its channel.
-func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *ReceiptJob, more ...river.InsertManyParams) ([]int64, error) {
+// Enqueue inserts the jobs of one delivery: its documents, and its asynchronous receipt if it has one.
+func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *ReceiptJob) ([]int64, error) {
 	params := make([]river.InsertManyParams, 0, len(documents)+1)
 	for _, id := range documents {
 		params = append(params, river.InsertManyParams{Args: documentArgs{Document: id}})
@@ -166,7 +166,7 @@ func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, 
 	if receipt != nil {
 		params = append(params, river.InsertManyParams{Args: *receipt})
 	}
-	return o.Insert(ctx, tx, append(params, more...))
+	return o.Insert(ctx, tx, params)
 }
 
 // Insert inserts jobs, and returns their numbers in order.
