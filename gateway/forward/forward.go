@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,7 +67,11 @@ type Outbox struct {
 	node     string
 	web      *webClient
 	share    *share
+	working  atomic.Bool
 }
+
+// Working reports whether jobs are being taken: from when the database has let the outbox start until it stops.
+func (o *Outbox) Working() bool { return o.working.Load() }
 
 // New makes an outbox on a pool of its own: River's statements may take longer than an ingest transaction is allowed.
 func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node string, log *slog.Logger, observer Observer) (*Outbox, error) {
@@ -124,6 +129,8 @@ func (o *Outbox) Run(ctx context.Context, grace time.Duration) error {
 	if !o.start(ctx) {
 		return nil
 	}
+	o.working.Store(true)
+	defer o.working.Store(false)
 	<-ctx.Done()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
