@@ -57,6 +57,7 @@ type Listen struct {
 	BodyIdleTimeout time.Duration `yaml:"body_idle_timeout"` // between two reads of a body
 	IdleTimeout     time.Duration `yaml:"idle_timeout"`      // between two requests of a connection
 	Concurrent      int           `yaml:"concurrent"`        // messages in work at once
+	Connections     int           `yaml:"connections"`       // open at once, idle ones included
 }
 
 // TLS of the public side; without files it speaks plain HTTP, for a proxy in
@@ -113,7 +114,7 @@ func Defaults() Config {
 			Address: ":8080", Path: "/as2",
 			HeaderLimit: 64 * strict.KiB, BodyLimit: strict.GiB,
 			HeaderTimeout: 10 * time.Second, BodyTimeout: 5 * time.Minute, BodyIdleTimeout: time.Minute,
-			IdleTimeout: 2 * time.Minute, Concurrent: 256,
+			IdleTimeout: 2 * time.Minute, Concurrent: 256, Connections: 4096,
 		},
 		Operator: Operator{Address: "127.0.0.1:8081"},
 		Spool:    Spool{Memory: strict.MiB},

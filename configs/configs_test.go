@@ -75,7 +75,7 @@ func TestExampleCommentsAreTheDefaults(t *testing.T) {
 		}
 		lines = append(lines, line)
 	}
-	if shown != 24 {
+	if shown != 25 {
 		t.Errorf("%d defaults are shown", shown)
 	}
 	dir := folder(t)
@@ -97,7 +97,7 @@ func TestLoadAllKeys(t *testing.T) {
 	dir := folder(t)
 	got, err := load(t, dir, `database: {url_file: url, pool: 5}
 listen: {address: "0.0.0.0:443", tls: {cert_file: hub.crt, key_file: hub.key}, path: /in, header_limit: 8KiB, body_limit: 2GiB,
-  header_timeout: 1s, body_timeout: 2m, body_idle_timeout: 3s, idle_timeout: 4s, concurrent: 5}
+  header_timeout: 1s, body_timeout: 2m, body_idle_timeout: 3s, idle_timeout: 4s, concurrent: 5, connections: 6}
 operator: {address: "[::1]:9"}
 stations:
   - as2_id: HUB
@@ -122,7 +122,7 @@ log: {level: debug, format: text}
 		Listen: configs.Listen{
 			Address: "0.0.0.0:443", TLS: configs.TLS{CertFile: filepath.Join(dir, "hub.crt"), KeyFile: filepath.Join(dir, "hub.key")},
 			Path: "/in", HeaderLimit: 8 * strict.KiB, BodyLimit: 2 * strict.GiB, HeaderTimeout: time.Second, BodyTimeout: 2 * time.Minute,
-			BodyIdleTimeout: 3 * time.Second, IdleTimeout: 4 * time.Second, Concurrent: 5,
+			BodyIdleTimeout: 3 * time.Second, IdleTimeout: 4 * time.Second, Concurrent: 5, Connections: 6,
 		},
 		Operator:    configs.Operator{Address: "[::1]:9"},
 		Stations:    []configs.Station{{AS2ID: "HUB", Keys: got.Stations[0].Keys}},

@@ -118,6 +118,7 @@ func (l *loader) listen(c *Listen) {
 	l.positive("listen.body_idle_timeout", c.BodyIdleTimeout)
 	l.positive("listen.idle_timeout", c.IdleTimeout)
 	l.atLeast("listen.concurrent", c.Concurrent, 1)
+	l.atLeast("listen.connections", c.Connections, c.Concurrent)
 }
 
 func (l *loader) tls(t *TLS) {

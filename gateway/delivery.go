@@ -143,14 +143,11 @@ func (w *work) repeat(ctx context.Context, p prior) (Outcome, error) {
 	}
 	failpoint.Hit("repeat.before-commit")
 	var err error
-	job := w.receiptJob()
-	if job != nil {
+	w.record(&batch, p.delivery)
+	if job := w.receiptJob(); job != nil {
 		job.Delivery = p.delivery
-	}
-	if job != nil || w.Keep.Job != nil {
-		err = w.repeatWithJobs(ctx, &batch, p.delivery, job)
+		err = w.repeatAsync(ctx, &batch, job)
 	} else {
-		w.Keep.queue(&batch, p.delivery, nil)
 		err = commitBatch(ctx, w.pool, &batch)
 	}
 	if violates(err, "receipt_pkey") { // another repeat has stored a receipt of this kind: answer with that one
@@ -168,18 +165,16 @@ func violates(err error, constraint string) bool {
 	return errors.As(err, &pg) && pg.Code == "23505" && pg.ConstraintName == constraint
 }
 
-func (w *work) repeatWithJobs(ctx context.Context, batch *pgx.Batch, delivery uuid.UUID, job *forward.ReceiptJob) error {
+func (g *Ingester) repeatAsync(ctx context.Context, batch *pgx.Batch, job *forward.ReceiptJob) error {
 	var first pgx.Batch
 	first.Queue(beginSQL)
-	tx, err := begin(ctx, w.pool, &first)
+	tx, err := begin(ctx, g.pool, &first)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback(ctx)
-	jobs, err := w.outbox.Enqueue(ctx, tx, nil, job, w.Keep.jobs()...)
-	if err != nil {
+	if _, err := g.outbox.Enqueue(ctx, tx, nil, job); err != nil {
 		return err
 	}
-	w.Keep.queue(batch, delivery, jobs)
 	return tx.commitWith(ctx, batch)
 }

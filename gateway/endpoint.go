@@ -97,6 +97,8 @@ type exchange struct {
 	attrs   []slog.Attr
 }
 
+const tooMany = "This sender has as many messages under way as it may have. Send it again."
+
 // maxDrain is how much of a refused body is still read, so that the partner reads our answer instead of a reset.
 const maxDrain = 1 << 20
 
@@ -115,10 +117,10 @@ func (x *exchange) serve() {
 	x.partner, x.station = x.agreement()
 	owner, limit := strangers, x.limits.forStrangers()
 	if x.partner != nil {
-		owner, limit = x.partner.ID, x.partner.Limits.Concurrent
+		owner, limit = claimed(x.partner.ID, x.r.RemoteAddr), x.partner.Limits.Concurrent
 	}
 	if !x.places.take(owner, limit) {
-		x.busy("This sender has as many messages under way as it may have. Send it again.")
+		x.busy(tooMany)
 		return
 	}
 	defer x.places.give(owner)
@@ -169,6 +171,12 @@ func (x *exchange) receive() {
 		x.fail(err)
 		return
 	}
+	own := place{owner: x.partner.ID}
+	if !x.places.take(own, x.partner.Limits.Concurrent) {
+		x.busy(tooMany)
+		return
+	}
+	defer x.places.give(own)
 	if x.opened.IsReceipt {
 		x.takeReceipt()
 		return

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
 	"firstcopy/dedup"
 	"firstcopy/dedup/interchange"
@@ -41,39 +40,20 @@ type Delivery struct {
 	Interchanges  []interchange.Interchange
 	Origins       []Origin // of the interchanges, one each; nil: FileName and ContentType are theirs
 	Receipt       ReceiptOrder
-	Keep          Keep
-}
-
-// Keep is what a channel keeps of a delivery, in the delivery's own transaction, a repeat's included.
-type Keep struct {
-	Job river.JobArgs // for the outbox; nil for none
-	// Record adds statements; it gets the delivery that stands, and the job's number or 0. It may be called again when the
-	// transaction is.
-	Record func(batch *pgx.Batch, delivery uuid.UUID, job int64)
-}
-
-// jobs are those to insert.
-func (k *Keep) jobs() []river.InsertManyParams {
-	if k.Job == nil {
-		return nil
-	}
-	return []river.InsertManyParams{{Args: k.Job}}
-}
-
-// queue adds the channel's statements; jobs are those of the transaction, the channel's the last.
-func (k *Keep) queue(batch *pgx.Batch, delivery uuid.UUID, jobs []int64) {
-	if k.Record == nil {
-		return
-	}
-	var job int64
-	if k.Job != nil {
-		job = jobs[len(jobs)-1]
-	}
-	k.Record(batch, delivery, job)
+	// Record adds what the channel keeps to the delivery's own transaction, a repeat's included; it gets the delivery that
+	// stands. Nil for nothing.
+	Record func(batch *pgx.Batch, delivery uuid.UUID)
 }
 
 // Origin is the document of a multipart payload that an interchange came in.
 type Origin struct{ FileName, ContentType string }
+
+// record adds what the channel keeps to a batch.
+func (d *Delivery) record(batch *pgx.Batch, delivery uuid.UUID) {
+	if d.Record != nil {
+		d.Record(batch, delivery)
+	}
+}
 
 // origin is where interchange i came in.
 func (d *Delivery) origin(i int) Origin {

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 
 	"firstcopy/dedup"
 	"firstcopy/dedup/interchange"
@@ -21,7 +20,7 @@ import (
 
 // outbox is where forwarding work is put, inside the ingest transaction.
 type outbox interface {
-	Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *forward.ReceiptJob, more ...river.InsertManyParams) ([]int64, error)
+	Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *forward.ReceiptJob) ([]int64, error)
 }
 
 // Ingester decides deliveries.
@@ -224,7 +223,7 @@ func (w *work) commit(ctx context.Context) (Outcome, error) {
 	failpoint.Hit("ingest.registered")
 	decisions := w.registration.Decisions
 	documents := w.documents(decisions)
-	jobs, err := w.outbox.Enqueue(ctx, tx, pending(documents), w.receiptJob(), w.Keep.jobs()...)
+	jobs, err := w.outbox.Enqueue(ctx, tx, pending(documents), w.receiptJob())
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -237,7 +236,7 @@ func (w *work) commit(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	w.queueReceipt(last)
-	w.Keep.queue(last, w.ID, jobs)
+	w.record(last, w.ID)
 	failpoint.Hit("ingest.before-commit")
 	if err := tx.commitWith(ctx, last); err != nil {
 		return Outcome{}, err

@@ -42,6 +42,7 @@ type Config struct {
 type Listen struct {
 	Address       string
 	TLS           *tls.Config // nil: plain HTTP, behind a terminating proxy
+	Connections   int         // at once, idle ones included; 0 is no limit
 	Path          string
 	HeaderLimit   int           // octets
 	HeaderTimeout time.Duration // from the connection's first octet to the header's end
@@ -98,10 +99,11 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) 
 	decide := timed{NewIngester(n.ingest, n.outbox, c.Transaction, c.Node), metrics}
 	n.endpoint = NewEndpoint(c.Stations, n.directory, decide, c.Limits, metrics, log)
 	n.watcher.Connect(&fetching{decide, c.Limits, metrics, log}, n.outbox)
-	n.operator = &operator{pool: n.work, metrics: metrics, version: c.Version}
+	n.operator = &operator{pool: n.work, metrics: metrics, version: c.Version, working: n.outbox.Working}
 	if n.public, err = net.Listen("tcp", c.Listen.Address); err != nil {
 		return nil, fmt.Errorf("partners' listener: %w", err)
 	}
+	n.public = limit(n.public, c.Listen.Connections)
 	if n.private, err = net.Listen("tcp", c.Operator); err != nil {
 		return nil, fmt.Errorf("operator's listener: %w", err)
 	}
@@ -155,11 +157,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return serve(public, n.public, n.config.Listen.TLS) })
 	group.Go(func() error { return serve(private, n.private, nil) })
 	group.Go(func() error { return n.directory.Run(work) })
-	group.Go(func() error {
-		n.operator.working.Store(true)
-		defer n.operator.working.Store(false)
-		return n.outbox.Run(work, n.config.Grace)
-	})
+	group.Go(func() error { return n.outbox.Run(work, n.config.Grace) })
 	group.Go(func() error { return n.watcher.Run(failed) })
 	group.Go(func() error { n.watchCertificates(work); return nil })
 	group.Go(func() error {

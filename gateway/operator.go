@@ -21,7 +21,7 @@ type operator struct {
 	pool    *pgxpool.Pool
 	metrics *Metrics
 	version string
-	working atomic.Bool // the outbox takes jobs
+	working func() bool // the outbox takes jobs
 	leaving atomic.Bool // an orderly stop has begun
 }
 
@@ -76,7 +76,7 @@ func (o *operator) workers() error {
 	if o.leaving.Load() {
 		return fmt.Errorf("the node is stopping")
 	}
-	if !o.working.Load() {
+	if !o.working() {
 		return fmt.Errorf("the outbox is not running")
 	}
 	return nil

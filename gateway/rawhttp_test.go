@@ -82,7 +82,14 @@ func connect(tb testing.TB, hub *as2test.Hub) *rawConn { return connectTo(tb, hu
 
 func connectTo(tb testing.TB, address string) *rawConn {
 	tb.Helper()
-	c, err := net.Dial("tcp", address)
+	return connectFrom(tb, "127.0.0.1", address)
+}
+
+// connectFrom lets the gateway see another address of this machine.
+func connectFrom(tb testing.TB, local, address string) *rawConn {
+	tb.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(local)}}
+	c, err := dialer.Dial("tcp", address)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (f *fetching) Ingest(ctx context.Context, a *sftpwatch.Arrival) (sftpwatch.
 	start := time.Now()
 	d := &Delivery{ID: a.ID, Partner: a.Partner, Channel: SFTP, TransportID: a.TransportID, ReceivedAt: a.ReceivedAt,
 		RemoteAddress: a.RemoteAddress, FileName: a.FileName, Payload: a.Payload.(*Spool), Interchanges: a.Interchanges,
-		Keep: Keep{Job: a.Job, Record: a.Record}}
+		Record: a.Record}
 	outcome, err := f.decide.Ingest(ctx, d)
 	if err != nil {
 		f.metrics.delivery(a.Partner.Name, unavailable.outcome, time.Since(start))

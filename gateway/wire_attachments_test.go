@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"firstcopy/internal/as2client"
 	"firstcopy/internal/as2test"
@@ -45,10 +45,10 @@ func TestAttachmentsAreForwardedApart(t *testing.T) {
 }
 
 // inbox waits until a folder has so many documents, and returns their octets by the file names they were sent under.
-func inbox(t *testing.T, dir string, want int) map[string][][]byte {
+func inbox(t *testing.T, dir string, want int) (files map[string][][]byte) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		files := map[string][][]byte{}
+	as2test.Eventually(t, strconv.Itoa(want)+" documents in "+dir, func() bool {
+		files = map[string][][]byte{}
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -66,13 +66,12 @@ func inbox(t *testing.T, dir string, want int) map[string][][]byte {
 			files[name] = append(files[name], octets)
 			n++
 		}
-		if n == want {
-			return files
-		}
-		if n > want || time.Now().After(deadline) {
+		if n > want {
 			t.Fatalf("%d documents in %v, want %d", n, entries, want)
 		}
-	}
+		return n == want
+	})
+	return files
 }
 
 // A message that is compressed, in either order, is taken like any other.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"errors"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -249,6 +251,52 @@ func TestStrangersHaveOneShare(t *testing.T) {
 	exchange(t, hub, raw(m).octets()).taken(t, hub, m)
 	slow.write(m.Body)
 	slow.read().answers(t, mdn.UnknownTradingRelationship, m.MessageID)
+}
+
+// Whoever sends slowly in a partner's name, from elsewhere, does not keep the partner out.
+func TestNamesTakenInVainHoldNoPlaces(t *testing.T) {
+	t.Parallel()
+	hub := as2test.Start(t, as2test.Options{})
+	acme := hub.Agree("acme", func(a *partners.Agreement) { a.Limits.Concurrent = 1 })
+	m := as2test.Prepare(t, acme, as2test.Invoice("INV1", "1"), as2client.Options{})
+	slowly := raw(m).set("Expect", "100-continue").set("Content-Length", strconv.Itoa(len(m.Body))).head()
+	for _, from := range []string{"127.0.0.2", "127.0.0.3"} {
+		c := connectFrom(t, from, hub.Node.Address())
+		c.write(slowly)
+		if r := c.read(); r.status != 100 {
+			t.Fatalf("%s: %q", from, r.octets)
+		}
+	}
+	exchange(t, hub, raw(m).octets()).taken(t, hub, m)
+	again := connectFrom(t, "127.0.0.2", hub.Node.Address())
+	again.write(slowly)
+	if r := again.read(); r.status != 503 {
+		t.Errorf("a second one from one address got %q, want 503", r.octets)
+	}
+}
+
+// More connections than the limit wait until one of the others ends.
+func TestConnectionsAreLimited(t *testing.T) {
+	t.Parallel()
+	hub := as2test.Start(t, bounded(func(c *gateway.Config) { c.Listen.Connections = 1 }))
+	acme := hub.Agree("acme", nil)
+	m := as2test.Prepare(t, acme, as2test.Invoice("INV1", "1"), as2client.Options{})
+	first := connect(t, hub)
+	first.write(raw(m).octets())
+	first.read().taken(t, hub, m) // and stays connected
+	second := connect(t, hub)
+	second.write(raw(m).octets())
+	if err := second.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := second.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("a second connection was served beside the first: %d, %v", n, err)
+	}
+	first.Close()
+	if err := second.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	second.read().taken(t, hub, m)
 }
 
 // The body's deadline is over when the body is: what comes then may take as long as it takes.

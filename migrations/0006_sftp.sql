@@ -49,7 +49,7 @@ CREATE TABLE sftp_file (
     expires_at  timestamptz NOT NULL, -- of the claim
     delivery_id uuid,
     digest      bytea,                -- SHA-256 of what was taken
-    job_id      bigint,               -- the outbox job of what is due
+    job_id      bigint,               -- the outbox job for what is due, of all files claimed with it
     seen_at     timestamptz NOT NULL DEFAULT now(), -- this version, for the first time
     moved_to    bytea       NOT NULL DEFAULT '',    -- where a post-action under way puts it
     attempts    integer     NOT NULL DEFAULT 0,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 )
 
 // state of a file's row; migrations/0006_sftp.sql says what each means.
@@ -78,25 +79,39 @@ func octets(names []string) [][]byte {
 
 // claimSQL claims files under a poll's lease. A claim that another holder has not let expire stands.
 const claimSQL = `
-INSERT INTO sftp_file AS f (partner_id, name, size, mtime, state, owner, fence, expires_at)
-SELECT $1, name, size, mtime, 'claimed', $2, $3, now() + $4::interval
+INSERT INTO sftp_file AS f (partner_id, name, size, mtime, state, owner, fence, expires_at, job_id)
+SELECT $1, name, size, mtime, 'claimed', $2, $3, now() + $4::interval, $8
 FROM unnest($5::bytea[], $6::bigint[], $7::bigint[]) AS file (name, size, mtime)
 WHERE EXISTS (SELECT FROM sftp_poll WHERE partner_id = $1 AND owner = $2 AND fence = $3)
 ORDER BY name
 ON CONFLICT ON CONSTRAINT sftp_file_pkey DO UPDATE
 SET size = excluded.size, mtime = excluded.mtime, state = 'claimed', owner = excluded.owner, fence = excluded.fence,
-	expires_at = excluded.expires_at, delivery_id = NULL, job_id = NULL, digest = NULL, moved_to = '', attempts = 0, reason = '',
+	expires_at = excluded.expires_at, delivery_id = NULL, job_id = excluded.job_id, digest = NULL, moved_to = '', attempts = 0, reason = '',
 	seen_at = CASE WHEN f.size = excluded.size AND f.mtime = excluded.mtime THEN f.seen_at ELSE now() END
 WHERE f.state <> 'claimed' OR f.expires_at < now()
 RETURNING name, now() - seen_at`
 
-// claim claims files and returns those that are ours now, with how long their version has been known.
-func (s *store) claim(ctx context.Context, l lease, files []entry) (map[string]time.Duration, error) {
+// claim claims files, in one transaction with the job that will do what is due of them, and returns those that are ours now,
+// with how long their version has been known.
+func (s *store) claim(ctx context.Context, outbox Outbox, l lease, files []entry) (ours map[string]time.Duration, job int64, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		jobs, err := outbox.Insert(ctx, tx, []river.InsertManyParams{{Args: settleArgs{Partner: l.partner}}})
+		if err != nil {
+			return err
+		}
+		job = jobs[0]
+		ours, err = s.claimFor(ctx, tx, l, files, job)
+		return err
+	})
+	return ours, job, err
+}
+
+func (s *store) claimFor(ctx context.Context, tx pgx.Tx, l lease, files []entry, job int64) (map[string]time.Duration, error) {
 	names, sizes, mtimes := make([][]byte, len(files)), make([]int64, len(files)), make([]int64, len(files))
 	for i, f := range files {
 		names[i], sizes[i], mtimes[i] = []byte(f.name), f.size, f.mtime
 	}
-	rows, err := s.pool.Query(ctx, claimSQL, l.partner, s.owner, l.fence, s.lease, names, sizes, mtimes)
+	rows, err := tx.Query(ctx, claimSQL, l.partner, s.owner, l.fence, s.lease, names, sizes, mtimes, job)
 	if err != nil {
 		return nil, fmt.Errorf("claiming files: %w", err)
 	}
@@ -120,13 +135,13 @@ func (s *store) claim(ctx context.Context, l lease, files []entry) (map[string]t
 // in a pipelined batch only the server can still stop the COMMIT that follows.
 const fencedSQL = `
 WITH ours AS (
-	UPDATE sftp_file SET state = $5, delivery_id = $6, job_id = nullif($7, 0), digest = $8
+	UPDATE sftp_file SET state = $5, delivery_id = $6, digest = $7
 	WHERE partner_id = $1 AND name = $2 AND state = 'claimed' AND owner = $3 AND fence = $4
 	RETURNING 1)
 SELECT 1 / count(*) FROM ours`
 
 func (s *store) queueTaken(batch *pgx.Batch, l lease, d due) {
-	batch.Queue(fencedSQL, l.partner, []byte(d.name), s.owner, l.fence, string(d.state), [16]byte(d.delivery), d.job, d.digest)
+	batch.Queue(fencedSQL, l.partner, []byte(d.name), s.owner, l.fence, string(d.state), [16]byte(d.delivery), d.digest)
 }
 
 // giveBackSQL ends claims whose files were not taken after all: as if they had not been claimed.
@@ -147,8 +162,8 @@ UPDATE sftp_file SET state = $5, reason = left($6, 2000), job_id = nullif($7, 0)
 WHERE partner_id = $1 AND name = $2 AND state = 'claimed' AND owner = $3 AND fence = $4`
 
 // setAside notes that a claimed file is not taken, and why: it waits for the rest, or it never became whole.
-func (s *store) setAside(ctx context.Context, tx execer, l lease, name string, to state, why string, job int64) error {
-	if _, err := tx.Exec(ctx, setAsideSQL, l.partner, []byte(name), s.owner, l.fence, string(to), why, job); err != nil {
+func (s *store) setAside(ctx context.Context, l lease, name string, to state, why string, job int64) error {
+	if _, err := s.pool.Exec(ctx, setAsideSQL, l.partner, []byte(name), s.owner, l.fence, string(to), why, job); err != nil {
 		return fmt.Errorf("setting a file aside: %w", err)
 	}
 	return nil

@@ -41,7 +41,7 @@ func pick(listing []os.FileInfo, terms *partners.SFTP) (files []entry, refused [
 			refused = append(refused, refusal{name, err.Error()})
 			continue
 		}
-		if !info.Mode().IsRegular() || !meant(name, terms) || info.Size() == 0 && terms.Empty == partners.EmptyIgnore && info.ModTime().Unix() != 0 {
+		if !info.Mode().IsRegular() || !meant(name, terms) {
 			continue // folders, links, devices; a link's target may lie anywhere
 		}
 		if info.Size() < 0 {
@@ -56,7 +56,10 @@ func pick(listing []os.FileInfo, terms *partners.SFTP) (files []entry, refused [
 		}
 		files = append(files, e)
 	}
-	slices.SortFunc(files, func(a, b entry) int { return cmp.Or(cmp.Compare(a.mtime, b.mtime), cmp.Compare(a.name, b.name)) })
+	// A name may come twice: a file that is renamed while the folder is read, a server that counts wrongly.
+	slices.SortStableFunc(files, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+	files = slices.CompactFunc(files, func(a, b entry) bool { return a.name == b.name })
+	slices.SortStableFunc(files, func(a, b entry) int { return cmp.Compare(a.mtime, b.mtime) })
 	return files, refused
 }
 

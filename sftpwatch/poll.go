@@ -109,11 +109,13 @@ func (p *polling) run(ctx context.Context) (found report) {
 	return found
 }
 
-// confirm looks at the files whose listing says nothing of them: some servers send names without attributes.
+// confirm looks at the files whose listing says nothing of them: some servers send names without attributes, or without
+// sizes. Where others of the listing have a size, none is none.
 func (p *polling) confirm(ctx context.Context, files []entry) ([]entry, error) {
+	sizes := slices.ContainsFunc(files, func(f entry) bool { return f.size > 0 })
 	out := files[:0]
 	for _, f := range files {
-		if f.size == 0 && f.mtime == 0 {
+		if f.size == 0 && (f.mtime == 0 || !sizes) {
 			v, info, err := p.link.stat(ctx, within(p.terms.Folders.In, f.name))
 			switch kindOf(err) {
 			case "":
@@ -122,10 +124,13 @@ func (p *polling) confirm(ctx context.Context, files []entry) ([]entry, error) {
 			default:
 				return nil, err
 			}
-			if !info.Mode().IsRegular() || v.size == 0 && p.terms.Empty == partners.EmptyIgnore {
+			if !info.Mode().IsRegular() {
 				continue
 			}
 			f.size, f.mtime = v.size, v.mtime
+		}
+		if f.size == 0 && p.terms.Empty == partners.EmptyIgnore {
+			continue
 		}
 		out = append(out, f)
 	}
@@ -175,17 +180,18 @@ func (p *polling) takeAll(ctx context.Context, ready []entry) {
 		p.left[f.name] = true
 	}
 	settler := p.newSettler(ctx)
-	defer settler.close()
+	var jobs []int64
+	defer func() { p.conclude(ctx, settler, jobs) }()
 	failed := slices.IndexFunc(ready, func(f entry) bool { return (*p.sightings)[f.name].failures > 0 })
 	if failed < 0 {
 		failed = len(ready)
 	}
-	p.takeSome(ctx, ready[:failed], settler, p.partner.Limits.Concurrent)
-	p.takeSome(ctx, ready[failed:], settler, 1)
+	jobs = p.takeSome(ctx, ready[:failed], settler, p.partner.Limits.Concurrent)
+	jobs = append(jobs, p.takeSome(ctx, ready[failed:], settler, 1)...)
 }
 
-// takeSome claims files and takes so many of them at once.
-func (p *polling) takeSome(ctx context.Context, ready []entry, settler *settler, atOnce int) {
+// takeSome claims files and takes so many of them at once. It returns the jobs that stand behind them.
+func (p *polling) takeSome(ctx context.Context, ready []entry, settler *settler, atOnce int) (jobs []int64) {
 	work := make(chan claim)
 	var wait sync.WaitGroup
 	for range min(atOnce, len(ready)) {
@@ -199,11 +205,12 @@ func (p *polling) takeSome(ctx context.Context, ready []entry, settler *settler,
 		if p.over(ctx) {
 			break
 		}
-		ours, err := p.store.claim(ctx, p.lease, part)
+		ours, job, err := p.store.claim(ctx, p.outbox, p.lease, part)
 		if err != nil {
 			p.fail(err)
 			break
 		}
+		jobs = append(jobs, job)
 		var unused []string
 		for _, f := range part {
 			since, ok := ours[f.name]
@@ -212,7 +219,7 @@ func (p *polling) takeSome(ctx context.Context, ready []entry, settler *settler,
 			case p.over(ctx):
 				unused = append(unused, f.name)
 			default:
-				work <- claim{f, since}
+				work <- claim{f, since, job}
 			}
 		}
 		if err := p.store.giveBack(context.WithoutCancel(ctx), p.lease, unused); err != nil {
@@ -221,12 +228,27 @@ func (p *polling) takeSome(ctx context.Context, ready []entry, settler *settler,
 	}
 	close(work)
 	wait.Wait()
+	return jobs
+}
+
+// conclude takes the jobs back that have nothing left to do.
+func (p *polling) conclude(ctx context.Context, s *settler, jobs []int64) {
+	s.close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	for _, job := range jobs {
+		if err := p.store.done(ctx, p.partner.ID, job); err != nil {
+			p.log.WarnContext(ctx, "job not taken back", "partner", p.partner.Name, "error", err)
+			return
+		}
+	}
 }
 
 // claim is a file that is ours to take.
 type claim struct {
 	entry
 	since time.Duration // how long its version has been known
+	job   int64         // that does what is due of it, should the poll not
 }
 
 // over reports whether no further file is to be begun.

@@ -16,13 +16,13 @@ import (
 )
 
 // What is due after the commit (archive, delete, the error folder) is tried at once by the poll that took the file, over the
-// connection it has. Behind it stands a job of the ingest transaction, which does it when the poll could not, with growing
-// waits. Either may find the work done by the other, or by an attempt of which nobody heard the end.
+// connection it has. Behind it stands a job that was inserted with the claims, and so before any of their files can have been
+// committed: it does what the poll could not, with growing waits. Either may find the work done by the other, or by an attempt
+// of which nobody heard the end. One job serves the files of one claim: a job each would double the outbox's work.
 
-// settleArgs is the job of what is due of one file.
+// settleArgs is the job of what is due of the files that were claimed with it.
 type settleArgs struct {
-	Partner int64  `json:"partner_id"`
-	Name    []byte `json:"name"` // octets, so base64
+	Partner int64 `json:"partner_id"`
 }
 
 // Queue is the outbox's queue for work at partners' servers: a dead one must not hold back documents or receipts.
@@ -51,26 +51,50 @@ func (w *Watcher) AddWorkers(workers *river.Workers) {
 	river.AddWorker(workers, &settleWorker{watcher: w})
 }
 
-// Work does what is due of a file, if it still is.
+// settleFor is how long one run of a job begins with further files; a longer one would be taken for one that died.
+const settleFor = 10 * time.Second
+
+// Work does what is due of the job's files. It fails when any of them does, and comes again with backoff.
 func (s *settleWorker) Work(ctx context.Context, job *river.Job[settleArgs]) error {
-	w, name := s.watcher, string(job.Args.Name)
-	d, found, err := w.store.due(ctx, job.Args.Partner, name)
-	if err != nil || !found || d.job != job.ID {
+	w, partner := s.watcher, job.Args.Partner
+	if busy, err := w.store.busy(ctx, partner, job.ID); err != nil {
+		return err
+	} else if busy {
+		return river.JobSnooze(settleAfter)
+	}
+	files, err := w.store.due(ctx, partner, job.ID)
+	if err != nil || len(files) == 0 {
 		return err
 	}
-	a, live := w.partners.ByID(job.Args.Partner)
+	a, live := w.partners.ByID(partner)
 	if !live || a.SFTP == nil {
 		return errors.New("the partner has no live agreement with SFTP")
 	}
 	l, err := w.links.get(ctx, a)
-	if err == nil {
-		err = w.settleLater(ctx, l, a, d)
-	}
 	if err != nil {
-		return w.unsettled(ctx, a, d, err)
+		return err
 	}
-	w.observer.PutBack(a.Name, "")
-	return w.store.settled(ctx, a.ID, []due{d})
+	start := time.Now()
+	var faults error
+	var done []due
+	for _, d := range files {
+		if time.Since(start) > settleFor && faults == nil {
+			faults = river.JobSnooze(time.Second)
+		}
+		if time.Since(start) > settleFor || l.ended() != nil {
+			break
+		}
+		if err := w.settleLater(ctx, l, a, d); err != nil {
+			faults = w.unsettled(ctx, a, d, err)
+			continue
+		}
+		w.observer.PutBack(a.Name, "")
+		done = append(done, d)
+	}
+	if faults == nil {
+		faults = l.ended()
+	}
+	return errors.Join(faults, w.store.settled(ctx, partner, done))
 }
 
 // unsettled notes a failed attempt. The alarm is raised once.
@@ -105,17 +129,17 @@ func (w *Watcher) settleLater(ctx context.Context, l *link, a *partners.Agreemen
 	now, _, err := l.stat(ctx, within(a.SFTP.Folders.In, d.name))
 	switch {
 	case kindOf(err) == KindMissing:
-		return w.unmark(ctx, l, a.SFTP, d, "")
+		return w.unmark(ctx, l, a.SFTP, d)
 	case err != nil:
 		return err
 	case now != d.version:
 		return nil
 	}
-	return w.settle(ctx, l, a, d, "")
+	return w.settle(ctx, l, a, d)
 }
 
 // settle does what is due of a file that has just been seen to be what was taken.
-func (w *Watcher) settle(ctx context.Context, l *link, a *partners.Agreement, d due, marker string) (err error) {
+func (w *Watcher) settle(ctx context.Context, l *link, a *partners.Agreement, d due) (err error) {
 	terms := a.SFTP
 	path := within(terms.Folders.In, d.name)
 	failpoint.Hit("sftp.settle")
@@ -134,22 +158,25 @@ func (w *Watcher) settle(ctx context.Context, l *link, a *partners.Agreement, d 
 	case "error":
 		err = w.putAway(ctx, l, a.ID, d, path, terms.Folders.Error)
 	}
+	if kindOf(err) == KindMissing { // the file, or the folder it should go to
+		if there, looked := l.exists(ctx, path); looked == nil && !bool(there) {
+			err = nil
+		}
+	}
 	if err != nil {
 		return err
 	}
 	failpoint.Hit("sftp.settled")
-	return w.unmark(ctx, l, terms, d, marker)
+	return w.unmark(ctx, l, terms, d)
 }
 
 // unmark deletes the done file of a file that is no longer there.
-func (w *Watcher) unmark(ctx context.Context, l *link, terms *partners.SFTP, d due, marker string) error {
+func (w *Watcher) unmark(ctx context.Context, l *link, terms *partners.SFTP, d due) error {
 	if terms.Ready.Done == "" || terms.After == partners.AfterKeep {
 		return nil
 	}
-	if marker == "" {
-		marker = doneName(terms.Ready.Done, d.name)
-	}
-	if err := l.remove(ctx, within(terms.Folders.In, marker)); err != nil && kindOf(err) != KindMissing {
+	marker := within(terms.Folders.In, doneName(terms.Ready.Done, d.name))
+	if err := l.remove(ctx, marker); err != nil && kindOf(err) != KindMissing {
 		return err
 	}
 	return nil

@@ -6,13 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
-
-// execer is a pool or a transaction.
-type execer interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}
 
 // due is a file of which something is due: what a post-action works on.
 type due struct {
@@ -27,36 +21,58 @@ type due struct {
 }
 
 const dueSQL = `
-SELECT size, mtime, state, delivery_id, digest, moved_to, attempts, coalesce(job_id, 0) FROM sftp_file
-WHERE partner_id = $1 AND name = $2 AND state IN ('taken', 'refused', 'stuck')`
+SELECT name, size, mtime, state, delivery_id, digest, moved_to, attempts FROM sftp_file
+WHERE partner_id = $1 AND job_id = $2 AND state IN ('taken', 'refused', 'stuck') ORDER BY name`
 
-// due reads a file of which something is due; false if nothing is any more.
-func (s *store) due(ctx context.Context, partner int64, name string) (d due, found bool, err error) {
-	d.name = name
-	var movedTo []byte
-	var delivery *[16]byte
-	err = s.pool.QueryRow(ctx, dueSQL, partner, []byte(name)).Scan(&d.version.size, &d.version.mtime, &d.state, &delivery, &d.digest, &movedTo, &d.attempts, &d.job)
-	if err == pgx.ErrNoRows {
-		return d, false, nil
-	}
+// due reads the files that a job is for and of which something is due still.
+func (s *store) due(ctx context.Context, partner, job int64) ([]due, error) {
+	rows, err := s.pool.Query(ctx, dueSQL, partner, job)
 	if err != nil {
-		return d, false, fmt.Errorf("reading what is due: %w", err)
+		return nil, fmt.Errorf("reading what is due: %w", err)
 	}
-	if delivery != nil {
-		d.delivery = *delivery
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (due, error) {
+		d := due{job: job}
+		var name, movedTo []byte
+		var delivery *[16]byte
+		err := row.Scan(&name, &d.version.size, &d.version.mtime, &d.state, &delivery, &d.digest, &movedTo, &d.attempts)
+		if delivery != nil {
+			d.delivery = *delivery
+		}
+		d.name, d.movedTo = string(name), string(movedTo)
+		return d, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading what is due: %w", err)
 	}
-	d.movedTo = string(movedTo)
-	return d, true, nil
+	return all, nil
 }
 
-// settledSQL forgets files of which nothing is due any more, and takes back the jobs that wait to do it. A job that runs
-// already finds no row.
+const busySQL = `SELECT EXISTS (SELECT FROM sftp_file WHERE partner_id = $1 AND job_id = $2 AND state = 'claimed' AND expires_at > now())`
+
+// busy reports whether the poll that a job belongs to takes files still.
+func (s *store) busy(ctx context.Context, partner, job int64) (busy bool, err error) {
+	if err = s.pool.QueryRow(ctx, busySQL, partner, job).Scan(&busy); err != nil {
+		return false, fmt.Errorf("looking for claims: %w", err)
+	}
+	return busy, nil
+}
+
+// doneSQL takes back a job that waits and has nothing to do.
+const doneSQL = `
+DELETE FROM river_job WHERE id = $2 AND state IN ('scheduled', 'available')
+  AND NOT EXISTS (SELECT FROM sftp_file WHERE partner_id = $1 AND job_id = $2 AND state <> 'kept')`
+
+func (s *store) done(ctx context.Context, partner, job int64) error {
+	if _, err := s.pool.Exec(ctx, doneSQL, partner, job); err != nil {
+		return fmt.Errorf("taking a job back: %w", err)
+	}
+	return nil
+}
+
+// settledSQL forgets files of which nothing is due any more.
 const settledSQL = `
-WITH gone AS (
-	DELETE FROM sftp_file f USING unnest($2::bytea[], $3::bigint[]) AS done (name, job_id)
-	WHERE f.partner_id = $1 AND f.name = done.name AND f.job_id = done.job_id AND f.state IN ('taken', 'refused', 'stuck')
-	RETURNING f.job_id)
-DELETE FROM river_job j USING gone WHERE j.id = gone.job_id AND j.state IN ('scheduled', 'available')`
+DELETE FROM sftp_file f USING unnest($2::bytea[], $3::bigint[]) AS done (name, job_id)
+WHERE f.partner_id = $1 AND f.name = done.name AND f.job_id = done.job_id AND f.state IN ('taken', 'refused', 'stuck')`
 
 func (s *store) settled(ctx context.Context, partner int64, files []due) error {
 	if len(files) == 0 {

@@ -28,9 +28,9 @@ func (s *settler) close() {
 }
 
 // settle tries what is due of a file.
-func (s *settler) settle(ctx context.Context, d due, marker string) {
+func (s *settler) settle(ctx context.Context, d due) {
 	p := s.polling
-	if err := p.Watcher.settle(ctx, p.link, p.partner, d, marker); err != nil {
+	if err := p.Watcher.settle(ctx, p.link, p.partner, d); err != nil {
 		if kindOf(err) != KindStopped {
 			_ = p.unsettled(ctx, p.partner, d, err) // the job has it
 		}

@@ -61,9 +61,8 @@ type Arrival struct {
 	ReceivedAt    time.Time
 	Payload       Payload
 	Interchanges  []interchange.Interchange
-	Job           river.JobArgs // of the outbox, for the transaction; nil for none
-	// Record adds what the channel keeps to the transaction; it gets the delivery that stands, and the job's number.
-	Record func(batch *pgx.Batch, delivery uuid.UUID, job int64)
+	// Record adds what the channel keeps to the transaction, a repeat's included; it gets the delivery that stands.
+	Record func(batch *pgx.Batch, delivery uuid.UUID)
 }
 
 // Outcome is what became of an arrival.

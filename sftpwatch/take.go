@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
 	"firstcopy/dedup/interchange"
 	"firstcopy/internal/failpoint"
@@ -38,8 +37,9 @@ func (p *polling) takeOne(ctx context.Context, c claim, settler *settler) {
 		if err := t.wait(ctx, why); err != nil {
 			p.fail(err)
 		}
-	case t.due.job != 0:
-		settler.settle(ctx, t.due, c.done)
+	}
+	if t.due.state == taken || t.due.state == refused {
+		settler.settle(ctx, t.due)
 	}
 }
 
@@ -146,12 +146,10 @@ func (t *taking) decide(ctx context.Context, spool Payload, found []interchange.
 	to := taken
 	if t.terms.After == partners.AfterKeep {
 		to = kept
-	} else {
-		arrival.Job = settleArgs{Partner: t.partner.ID, Name: []byte(t.name)}
 	}
 	digest := spool.Sum()
-	arrival.Record = func(batch *pgx.Batch, delivery uuid.UUID, job int64) {
-		t.due = due{name: t.name, version: t.version(), state: to, delivery: delivery, digest: digest[:], job: job}
+	arrival.Record = func(batch *pgx.Batch, delivery uuid.UUID) {
+		t.due = due{name: t.name, version: t.version(), state: to, delivery: delivery, digest: digest[:], job: t.job}
 		t.store.queueTaken(batch, t.lease, t.due)
 	}
 	outcome, err := t.gateway.Ingest(ctx, arrival)
@@ -187,22 +185,16 @@ func (t *taking) wait(ctx context.Context, why string) error {
 	if why != tooLarge && t.since < t.terms.Ready.Grace.Duration() {
 		t.observer.SetAside(t.partner.Name, "incomplete")
 		t.log.WarnContext(ctx, "file incomplete, waiting for the rest", "reason", why, "grace", t.terms.Ready.Grace.Duration()-t.since)
-		return t.store.setAside(ctx, t.store.pool, t.lease, t.name, incomplete, why, 0)
+		return t.store.setAside(ctx, t.lease, t.name, incomplete, why, 0)
 	}
 	t.observer.SetAside(t.partner.Name, "refused")
 	t.log.ErrorContext(ctx, "file refused", "reason", why, "goes_to", t.terms.Folders.Error)
-	return pgx.BeginFunc(ctx, t.store.pool, func(tx pgx.Tx) error {
-		var job int64
-		if t.terms.Folders.Error != "" || t.size == 0 && t.terms.Empty == partners.EmptyDelete {
-			jobs, err := t.outbox.Insert(ctx, tx, []river.InsertManyParams{{
-				Args: settleArgs{Partner: t.partner.ID, Name: []byte(t.name)}, InsertOpts: &river.InsertOpts{ScheduledAt: time.Now()}}})
-			if err != nil {
-				return err
-			}
-			job = jobs[0]
-		}
-		return t.store.setAside(ctx, tx, t.lease, t.name, refused, why, job)
-	})
+	job := int64(0)
+	if t.terms.Folders.Error != "" || t.size == 0 && t.terms.Empty == partners.EmptyDelete {
+		job = t.job
+		t.due = due{name: t.name, version: t.version(), state: refused, job: job}
+	}
+	return t.store.setAside(ctx, t.lease, t.name, refused, why, job)
 }
 
 // missing says in which way a payload looks like one that is still being written; "" if it looks whole. What has no envelope

@@ -28,16 +28,6 @@ type deedOutput struct {
 	Reason   string        `json:"reason"`
 }
 
-func newDocumentResendCommand(a *app) *cobra.Command {
-	return newDeedCommand(a, deed{
-		use: "resend ID", short: "Forward a stuck or forwarded document again, under its old id", done: "is on its way again",
-		long: "The sink gets the document under the id it had, so that a consumer which has it already can tell.",
-		do: func(d *forward.Desk, cmd *cobra.Command, id uuid.UUID, who, reason string) error {
-			return d.Resend(cmd.Context(), id, who, reason)
-		},
-	})
-}
-
 // newDeedCommand makes the command. What is done is an event of the document's
 // reference, with who and why.
 func newDeedCommand(a *app, d deed) *cobra.Command {

@@ -71,6 +71,25 @@ func TestDocumentResend(t *testing.T) {
 		" resent document "+id+"\n", "by erin: the folder is there now, node ", " forwarded document "+id+"\n", "late/")
 }
 
+func TestDocumentResendStuck(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	id := document(s.stuck)
+	contains(t, s.run(t, "document", "resend", "--stuck", "--partner", "acme").must(t), "no document is stuck\n")
+	contains(t, s.run(t, "document", "resend", "--stuck", id).err, "error: ", id)
+	contains(t, s.run(t, "document", "resend", id, "--partner", "globex").err, "--partner goes with --stuck")
+	contains(t, s.run(t, "document", "resend").err, "needs a document's id, or --stuck")
+	out := decode[[]deedOutput](t, s.run(t, "document", "resend", "--stuck", "--reason", "the folder is there now", "--as", "erin", "--json").must(t))
+	if len(out) != 1 || out[0].Document.String() != id || out[0].State != "pending" || out[0].Who != "erin" {
+		t.Errorf("got %+v", out)
+	}
+	s.mend(t)
+	if got := s.history(t).forward(1); got[0] != "ok" {
+		t.Fatalf("forwarding: %v", got)
+	}
+	contains(t, squeeze(s.run(t, "ledger", "show", "R2").must(t)), " resent document "+id+"\n", "by erin: the folder is there now, node ")
+}
+
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)

@@ -100,7 +100,7 @@ func gatewayConfig(c configs.Config) (gateway.Config, error) {
 	g := gateway.Config{
 		Version: versionText(), Node: c.Node, DatabaseURL: string(c.Database.URL), Connections: c.Database.Pool,
 		Listen: gateway.Listen{Address: c.Listen.Address, TLS: secure, Path: c.Listen.Path, HeaderLimit: int(c.Listen.HeaderLimit),
-			HeaderTimeout: c.Listen.HeaderTimeout, IdleTimeout: c.Listen.IdleTimeout},
+			HeaderTimeout: c.Listen.HeaderTimeout, IdleTimeout: c.Listen.IdleTimeout, Connections: c.Listen.Connections},
 		Operator: c.Operator.Address,
 		Stations: map[string]gateway.Station{}, Certificates: map[string][]*x509.Certificate{},
 		Limits: gateway.Limits{Body: int64(c.Listen.BodyLimit), BodyIdle: c.Listen.BodyIdleTimeout, BodyTotal: c.Listen.BodyTimeout,

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,7 +67,11 @@ type Outbox struct {
 	node     string
 	web      *webClient
 	share    *share
+	working  atomic.Bool
 }
+
+// Working reports whether jobs are being taken: from when the database has let the outbox start until it stops.
+func (o *Outbox) Working() bool { return o.working.Load() }
 
 // New makes an outbox on a pool of its own: River's statements may take longer than an ingest transaction is allowed.
 func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node string, log *slog.Logger, observer Observer) (*Outbox, error) {
@@ -124,6 +129,8 @@ func (o *Outbox) Run(ctx context.Context, grace time.Duration) error {
 	if !o.start(ctx) {
 		return nil
 	}
+	o.working.Store(true)
+	defer o.working.Store(false)
 	<-ctx.Done()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
@@ -157,8 +164,8 @@ func (o *Outbox) start(ctx context.Context) bool {
 // startAgain is how long a failed start waits for the next.
 const startAgain = time.Second
 
-// Enqueue inserts the jobs of one delivery: its documents, its asynchronous receipt if it has one, and those of its channel.
-func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *ReceiptJob, more ...river.InsertManyParams) ([]int64, error) {
+// Enqueue inserts the jobs of one delivery: its documents, and its asynchronous receipt if it has one.
+func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *ReceiptJob) ([]int64, error) {
 	params := make([]river.InsertManyParams, 0, len(documents)+1)
 	for _, id := range documents {
 		params = append(params, river.InsertManyParams{Args: documentArgs{Document: id}})
@@ -166,7 +173,7 @@ func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, 
 	if receipt != nil {
 		params = append(params, river.InsertManyParams{Args: *receipt})
 	}
-	return o.Insert(ctx, tx, append(params, more...))
+	return o.Insert(ctx, tx, params)
 }
 
 // Insert inserts jobs, and returns their numbers in order.

@@ -240,10 +240,14 @@ func fault(a as2client.Answer) string {
 }
 
 func (s *stage) arrived(messageID string, c interop.Case, r *interop.Receiver) (verdict, note string) {
-	var got []interop.Arrival
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if got = r.Arrived(messageID); len(got) > 0 {
-			break
+	got, given, look := r.Arrived(messageID), time.After(5*time.Second), time.NewTicker(10*time.Millisecond)
+	defer look.Stop()
+	for waiting := true; waiting && len(got) == 0; {
+		select {
+		case <-look.C:
+			got = r.Arrived(messageID)
+		case <-given:
+			waiting = false
 		}
 	}
 	sum := sha256.Sum256([]byte(c.Payload))
