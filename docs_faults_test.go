@@ -5,26 +5,55 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// Every known fault of AS2 receivers has its line in docs/faults.md, and every test named there exists.
+// Every known fault of AS2 receivers and of EDI readers has its line in docs/faults.md or docs/edi-faults.md, and every test
+// named there exists.
 func TestFaultsAreTests(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/faults.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for group, n := range map[string]int{"T": 20, "H": 13, "M": 15, "E": 11, "C": 6, "S": 18, "N": 15, "Z": 6, "I": 8, "R": 13, "A": 6, "D": 7, "K": 8, "F": 8, "X": 7} {
-		for i := 1; i <= n; i++ {
-			if line := fmt.Sprintf("\n| %s%d | ", group, i); strings.Count(string(page), line) != 1 {
-				t.Errorf("docs/faults.md has no line, or several, for %s%d", group, i)
+	tests := testSources(t)
+	for page, groups := range map[string]map[string][]int{
+		"docs/faults.md": {"T": upTo(20), "H": upTo(13), "M": upTo(15), "E": upTo(11), "C": upTo(6), "S": upTo(18), "N": upTo(15), "Z": upTo(6),
+			"I": upTo(8), "R": upTo(13), "A": upTo(6), "D": upTo(7), "K": upTo(8), "F": upTo(8), "X": upTo(7)},
+		// What acknowledgements (23, 38, 42, 43, 55, 56) and XML and JSON (71 to 78) get wrong, and what is a matter of design
+		// (79, 80), is not about envelopes.
+		"docs/edi-faults.md": {"F": slices.DeleteFunc(upTo(70), func(n int) bool { return slices.Contains([]int{23, 38, 42, 43, 55, 56}, n) })},
+	} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for group, numbers := range groups {
+			for _, n := range numbers {
+				if strings.Count(string(text), fmt.Sprintf("\n| %s%d | ", group, n)) != 1 {
+					t.Errorf("%s has no line, or several, for %s%d", page, group, n)
+				}
+			}
+		}
+		for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(tests, "func "+name[1]+"(t *testing.T)") {
+				t.Errorf("%s names %s, which does not exist", page, name[1])
 			}
 		}
 	}
+}
+
+func upTo(n int) []int {
+	var numbers []int
+	for i := range n {
+		numbers = append(numbers, i+1)
+	}
+	return numbers
+}
+
+// testSources is the text of all tests.
+func testSources(t *testing.T) string {
+	t.Helper()
 	var tests strings.Builder
-	err = filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -35,9 +64,5 @@ func TestFaultsAreTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(page), -1) {
-		if !strings.Contains(tests.String(), "func "+name[1]+"(t *testing.T)") {
-			t.Errorf("docs/faults.md names %s, which does not exist", name[1])
-		}
-	}
+	return tests.String()
 }
