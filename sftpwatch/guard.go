@@ -77,7 +77,9 @@ func (g *guard) next() error {
 	if head[4] != packetName || length < 9 {
 		return nil
 	}
-	if _, err := io.ReadFull(g.from, head[5:13]); err != nil {
+	if _, err := io.ReadFull(g.from, head[5:13]); err == io.EOF {
+		return io.ErrUnexpectedEOF
+	} else if err != nil {
 		return err
 	}
 	g.head, g.rest = head, int64(length)-9

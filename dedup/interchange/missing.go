@@ -4,8 +4,10 @@ import "slices"
 
 // torn are the deviations that a payload shows while it is still being written,
 // or after writing it was broken off: what stands at the end is not there, or
-// is not what the beginning promised.
-var torn = [...]irregularity{truncated, noTrailer, lastUnterminated, trailerControl, trailerCount, noGroupTrailer,
+// is not what the beginning promised. A last segment without its terminator is
+// none of them: when the trailer has the right reference, nothing else can be
+// missing.
+var torn = [...]irregularity{truncated, noTrailer, trailerControl, trailerCount, noGroupTrailer,
 	groupControl, groupCount, noMessageTrailer, messageControl, messageCount, binaryLength, unrecognised}
 
 // Missing lists, as constant short texts, what makes the interchange look like
