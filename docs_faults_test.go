@@ -5,28 +5,36 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// Every known fault of AS2 receivers and of SFTP pollers has its line, and every test named there exists.
+// Every known fault of AS2 receivers, of EDI readers and of SFTP pollers has its line in docs/faults.md, docs/edi-faults.md or
+// docs/faults-sftp.md, and every test named there exists.
 func TestFaultsAreTests(t *testing.T) {
 	t.Parallel()
-	tests := sources(t, "_test.go")
-	for page, groups := range map[string]map[string]int{
-		"docs/faults.md": {"T": 20, "H": 13, "M": 15, "E": 11, "C": 6, "S": 18, "N": 15, "Z": 6, "I": 8, "R": 13, "A": 6, "D": 7,
-			"K": 8, "F": 8, "X": 7},
-		"docs/faults-sftp.md": {"F": 62},
+	tests := testSources(t)
+	for page, groups := range map[string]map[string][]int{
+		"docs/faults.md": {"T": upTo(20), "H": upTo(13), "M": upTo(15), "E": upTo(11), "C": upTo(6), "S": upTo(18), "N": upTo(15), "Z": upTo(6),
+			"I": upTo(8), "R": upTo(13), "A": upTo(6), "D": upTo(7), "K": upTo(8), "F": upTo(8), "X": upTo(7)},
+		// What acknowledgements (23, 38, 42, 43, 55, 56) and XML and JSON (71 to 78) get wrong, and what is a matter of design
+		// (79, 80), is not about envelopes.
+		"docs/faults-sftp.md": {"F": upTo(62)},
+		"docs/edi-faults.md":  {"F": slices.DeleteFunc(upTo(70), func(n int) bool { return slices.Contains([]int{23, 38, 42, 43, 55, 56}, n) })},
 	} {
-		text := read(t, page)
-		for group, n := range groups {
-			for i := 1; i <= n; i++ {
-				if line := fmt.Sprintf("\n| %s%d | ", group, i); strings.Count(text, line) != 1 {
-					t.Errorf("%s has no line, or several, for %s%d", page, group, i)
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for group, numbers := range groups {
+			for _, n := range numbers {
+				if strings.Count(string(text), fmt.Sprintf("\n| %s%d | ", group, n)) != 1 {
+					t.Errorf("%s has no line, or several, for %s%d", page, group, n)
 				}
 			}
 		}
-		for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1) {
+		for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(text), -1) {
 			if !strings.Contains(tests, "func "+name[1]+"(t *testing.T)") {
 				t.Errorf("%s names %s, which does not exist", page, name[1])
 			}
@@ -34,18 +42,28 @@ func TestFaultsAreTests(t *testing.T) {
 	}
 }
 
-// sources is the text of all files with a suffix.
-func sources(t *testing.T, suffix string) string {
+func upTo(n int) []int {
+	var numbers []int
+	for i := range n {
+		numbers = append(numbers, i+1)
+	}
+	return numbers
+}
+
+// testSources is the text of all tests.
+func testSources(t *testing.T) string {
 	t.Helper()
-	var all strings.Builder
+	var tests strings.Builder
 	err := filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, suffix) {
-			all.WriteString(read(t, path))
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
 		}
+		source, err := os.ReadFile(path)
+		tests.Write(source)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all.String()
+	return tests.String()
 }

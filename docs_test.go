@@ -11,7 +11,7 @@ import (
 func TestPromisesAreTests(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/promises.md")
-	tests := sources(t, "_test.go")
+	tests := testSources(t)
 	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(page, -1)
 	if len(named) < 30 {
 		t.Fatalf("docs/promises.md names %d tests", len(named))

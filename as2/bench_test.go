@@ -22,7 +22,7 @@ import (
 
 func benchmarkOpen(b *testing.B, size int, signed, encrypted bool) {
 	d := draft()
-	d.Payload = []byte(strings.Repeat("UNH+1+ORDERS:D:96A:UN'\r\n", size/24+1)[:size])
+	d.Payload = as2.Octets([]byte(strings.Repeat("UNH+1+ORDERS:D:96A:UN'\r\n", size/24+1)[:size]))
 	if signed {
 		sender := cmstest.Sender()
 		d.SignWith = &sender.Key
@@ -64,7 +64,7 @@ func BenchmarkSmallMessage(b *testing.B) {
 		b.Fatal(err)
 	}
 	d := draft()
-	d.Payload = []byte(strings.Repeat("UNH+1+ORDERS:D:96A:UN'\r\n", 10<<10/24))
+	d.Payload = as2.Octets([]byte(strings.Repeat("UNH+1+ORDERS:D:96A:UN'\r\n", 10<<10/24)))
 	d.SignWith, d.EncryptFor = &sender.Key, receiver.Cert()
 	m, err := as2.Build(d)
 	if err != nil {

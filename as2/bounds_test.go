@@ -88,10 +88,11 @@ func TestFault23Nesting(t *testing.T) {
 func TestOpenConstantMemory(t *testing.T) {
 	const size = 16 << 20
 	d := draft()
-	d.Payload = make([]byte, size)
-	for i := range d.Payload {
-		d.Payload[i] = "0123456789ABCDEF"[(i*i>>7)&15]
+	payload := make([]byte, size)
+	for i := range payload {
+		payload[i] = "0123456789ABCDEF"[(i*i>>7)&15]
 	}
+	d.Payload = as2.Octets(payload)
 	sender := cmstest.Sender()
 	for _, cipher := range []string{"", "aes-256-cbc"} {
 		for _, compress := range []as2.Compression{as2.Uncompressed, as2.CompressBeforeSigning, as2.CompressAfterSigning} {

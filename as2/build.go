@@ -1,10 +1,13 @@
 package as2
 
 import (
+	"bytes"
+	"cmp"
 	"crypto"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"time"
 
@@ -21,7 +24,7 @@ type Draft struct {
 
 	ContentType string // of the payload; "" means application/octet-stream
 	FileName    string // "" sends none
-	Payload     []byte
+	Payload     Content
 	Receipt     mdn.Request
 
 	SignWith *smime.Key  // nil: unsigned
@@ -30,6 +33,11 @@ type Draft struct {
 	Compress   Compression
 	EncryptFor []*x509.Certificate // none: unencrypted
 	Cipher     string              // see [smime.Encrypt]; "" means "aes-256-cbc"
+
+	// NewSpool makes what holds compressed content on the way; nil keeps it in
+	// memory. Spools are the caller's to close, when it needs no more of the
+	// message's MIC.
+	NewSpool func() (smime.Spool, error)
 }
 
 // Compression says whether and where a message is compressed. RFC 5402 §3
@@ -48,65 +56,75 @@ const (
 type Message struct {
 	// Header is in order and without Content-Length, which the transport sets.
 	Header []mdn.Field
-	Body   []byte
+	Body   []byte // nil if it was written elsewhere, by [Write]
 	// MIC computes the digest that the receipt's Received-content-MIC has to
-	// have, with the algorithm that it names.
-	MIC func(crypto.Hash) []byte
+	// have, with the algorithm that it names. An error is the payload's.
+	MIC func(crypto.Hash) ([]byte, error)
 	// SignatureDigest is the signature's, 0 if unsigned.
 	SignatureDigest crypto.Hash
 }
 
-// Build makes the message: payload, then compression and signature in the order
-// wanted, then envelope, as far as wanted (RFC 4130 §4.2, RFC 5402 §3). Errors are those of the keys and algorithms, and
-// names and fields that cannot stand in a header.
+// Build makes a message in memory, see [Write].
 func Build(d Draft) (Message, error) {
+	var body bytes.Buffer
+	m, err := Write(&body, d)
+	m.Body = body.Bytes()
+	return m, err
+}
+
+// Write makes a message and writes its body: payload, then compression and
+// signature in the order wanted, then envelope, as far as wanted (RFC 4130 §4.2,
+// RFC 5402 §3). Nothing is held in memory but what the payload and the spools
+// hold. Errors are those of the keys and algorithms, of names and fields that
+// cannot stand in a header, of payload, spool and writer.
+func Write(body io.Writer, d Draft) (Message, error) {
 	if err := d.check(); err != nil {
 		return Message{}, err
 	}
+	m, err := d.write(body)
+	if err != nil {
+		return Message{}, fmt.Errorf("as2: %w", err)
+	}
+	return m, nil
+}
+
+func (d *Draft) write(body io.Writer) (m Message, err error) {
 	part := d.payloadPart()
-	m := Message{}
 	covered := part.octets() // RFC 5402 §4.2: the MIC is over what is not compressed yet
 	if d.SignWith == nil && len(d.EncryptFor) == 0 && d.Compress == Uncompressed {
 		covered = part.body // RFC 4130 §7.3.1: a plain message without its header
 	}
 	if d.Compress == CompressBeforeSigning {
-		var err error
-		if part, err = compress(part.octets()); err != nil {
-			return Message{}, fmt.Errorf("as2: %w", err)
+		if part, err = d.compress(part.octets()); err != nil {
+			return m, err
 		}
 		if d.SignWith != nil {
 			covered = part.octets() // RFC 5402 §4.1: over what is signed
 		}
 	}
 	if d.SignWith != nil {
-		if m.SignatureDigest = d.Digest; m.SignatureDigest == 0 {
-			m.SignatureDigest = crypto.SHA256
-		}
-		var err error
+		m.SignatureDigest = cmp.Or(d.Digest, crypto.SHA256)
 		if part, err = sign(covered, *d.SignWith, m.SignatureDigest); err != nil {
-			return Message{}, fmt.Errorf("as2: %w", err)
+			return m, err
 		}
 	}
 	if d.Compress == CompressAfterSigning {
-		var err error
-		if part, err = compress(part.octets()); err != nil {
-			return Message{}, fmt.Errorf("as2: %w", err)
+		if part, err = d.compress(part.octets()); err != nil {
+			return m, err
 		}
 	}
 	if len(d.EncryptFor) > 0 {
-		var err error
-		if part, err = encrypt(part.octets(), d.EncryptFor, d.Cipher); err != nil {
-			return Message{}, fmt.Errorf("as2: %w", err)
-		}
+		part.header, err = encrypt(body, part.octets(), d.EncryptFor, d.Cipher)
+	} else {
+		err = copyTo(body, part.body)
 	}
 	m.Header = append(d.header(), part.header...)
-	m.Body = part.body
-	m.MIC = func(h crypto.Hash) []byte {
+	m.MIC = func(h crypto.Hash) ([]byte, error) {
 		sum := h.New()
-		sum.Write(covered)
-		return sum.Sum(nil)
+		err := copyTo(sum, covered)
+		return sum.Sum(nil), err
 	}
-	return m, nil
+	return m, err
 }
 
 // check refuses what would break the header apart.

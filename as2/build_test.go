@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +20,31 @@ import (
 func draft() as2.Draft {
 	return as2.Draft{
 		From: "My Company", To: "HUB", MessageID: "<1@x>", Subject: "Bestellung für", ContentType: "application/EDIFACT",
-		FileName: "für 1.edi", Date: time.Date(2026, 3, 1, 9, 5, 0, 0, time.UTC), Payload: []byte(edi),
+		FileName: "für 1.edi", Date: time.Date(2026, 3, 1, 9, 5, 0, 0, time.UTC), Payload: as2.Octets([]byte(edi)),
 		Receipt: mdn.Request{Wanted: true, To: "x@y", Signed: true, MICAlgorithms: []string{"sha-512"}, AsyncURL: "http://x/y"},
 	}
+}
+
+func octets(t *testing.T, c as2.Content) []byte {
+	t.Helper()
+	r, err := c.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(r)
+	if err != nil || int64(len(b)) != c.Size() {
+		t.Fatalf("%d octets of %d, %v", len(b), c.Size(), err)
+	}
+	return b
+}
+
+func mic(t *testing.T, m as2.Message, h crypto.Hash) []byte {
+	t.Helper()
+	digest, err := m.MIC(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest
 }
 
 func headerMap(m as2.Message) map[string][]string {
@@ -45,7 +69,7 @@ func TestBuildOpen(t *testing.T) {
 						continue // not a message
 					}
 					d := draft()
-					d.SignWith, d.Digest, d.Payload = key, h, []byte(payload)
+					d.SignWith, d.Digest, d.Payload = key, h, as2.Octets([]byte(payload))
 					d.Compress = []as2.Compression{2: 0, 3: as2.CompressBeforeSigning, 4: as2.CompressAfterSigning}[i]
 					if cipher != "none" {
 						d.EncryptFor, d.Cipher = receiver.Cert(), cipher
@@ -71,7 +95,7 @@ func roundTrip(t *testing.T, d as2.Draft, p as2.Policy) {
 	}
 	var payload bytes.Buffer
 	opened, err := as2.Open(h, bytes.NewReader(m.Body), &payload, p)
-	if err != nil || !bytes.Equal(payload.Bytes(), d.Payload) {
+	if err != nil || !bytes.Equal(payload.Bytes(), octets(t, d.Payload)) {
 		t.Fatalf("payload %q, %v", payload.Bytes(), err)
 	}
 	if opened.Compressed != (d.Compress != as2.Uncompressed) {
@@ -83,7 +107,7 @@ func roundTrip(t *testing.T, d as2.Draft, p as2.Policy) {
 	if opened.Encrypted && d.Cipher != "" && opened.Cipher != d.Cipher {
 		t.Errorf("cipher %q", opened.Cipher)
 	}
-	if !bytes.Equal(opened.MIC.Digest, m.MIC(crypto.SHA512)) || opened.MIC.Algorithm != "sha-512" {
+	if !bytes.Equal(opened.MIC.Digest, mic(t, m, crypto.SHA512)) || opened.MIC.Algorithm != "sha-512" {
 		t.Errorf("MIC %v", opened.MIC)
 	}
 	if opened.FileName != d.FileName || opened.ContentType != d.ContentType {
@@ -97,7 +121,7 @@ func TestBuildForOpenSSL(t *testing.T) {
 	sender, receiver := cmstest.Sender(), cmstest.Receiver()
 	for cipher, smimeType := range map[string]string{"aes-256-cbc": "enveloped-data", "aes-128-gcm": "authEnveloped-data"} {
 		d := draft()
-		d.Payload = []byte("UNB+UNOA:1+A+B'\r\nUNZ'\r\n") // its parser is for text
+		d.Payload = as2.Octets([]byte("UNB+UNOA:1+A+B'\r\nUNZ'\r\n")) // its parser is for text
 		d.SignWith, d.EncryptFor, d.Cipher = &sender.Key, receiver.Cert(), cipher
 		m, err := as2.Build(d)
 		if err != nil {
@@ -110,13 +134,43 @@ func TestBuildForOpenSSL(t *testing.T) {
 			"-recip", receiver.CertFile(t), "-inkey", receiver.KeyFile(t))
 		entity := cmstest.OpenSSL(t, signed, "cms", "-verify", "-inform", "SMIME", "-crlfeol", "-purpose", "any",
 			"-CAfile", sender.CertFile(t))
-		if !bytes.HasSuffix(entity, append([]byte("\r\n\r\n"), d.Payload...)) {
+		if !bytes.HasSuffix(entity, append([]byte("\r\n\r\n"), octets(t, d.Payload)...)) {
 			t.Errorf("openssl read %q", entity)
 		}
-		if !bytes.Equal(digest(crypto.SHA256, entity), m.MIC(crypto.SHA256)) {
+		if !bytes.Equal(digest(crypto.SHA256, entity), mic(t, m, crypto.SHA256)) {
 			t.Error("the MIC is not over what openssl verified")
 		}
 	}
+}
+
+// A payload that breaks off, or a spool that fails, makes no message.
+func TestBuildFromFaultyContent(t *testing.T) {
+	t.Parallel()
+	key := cmstest.Sender().Key
+	for _, compress := range []as2.Compression{as2.Uncompressed, as2.CompressBeforeSigning, as2.CompressAfterSigning} {
+		d := draft()
+		d.Compress, d.SignWith, d.EncryptFor = compress, &key, cmstest.Receiver().Cert()
+		d.Payload = as2.ContentAt(faultyFile{}, 1000)
+		if _, err := as2.Write(io.Discard, d); !errors.Is(err, errFaulty) {
+			t.Errorf("%v: %v", compress, err)
+		}
+	}
+	d := draft()
+	d.Compress, d.NewSpool = as2.CompressBeforeSigning, func() (smime.Spool, error) { return nil, errFaulty }
+	if _, err := as2.Write(io.Discard, d); !errors.Is(err, errFaulty) {
+		t.Error(err)
+	}
+}
+
+var errFaulty = errors.New("the disk is gone")
+
+type faultyFile struct{}
+
+func (faultyFile) ReadAt(p []byte, at int64) (int, error) {
+	if at >= 500 {
+		return 0, errFaulty
+	}
+	return min(len(p), int(500-at)), errFaulty
 }
 
 func TestBuildHeader(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/base64"
+	"io"
 	"mime"
-	"slices"
 	"strings"
 
 	"firstcopy/as2/smime"
@@ -17,23 +17,18 @@ import (
 // wirePart is a MIME entity being built.
 type wirePart struct {
 	header []mdn.Field
-	body   []byte
+	body   Content
 }
 
-func (p wirePart) octets() []byte {
-	size := len(p.body) + 2
-	for _, f := range p.header {
-		size += len(f.Name) + len(f.Value) + 4
-	}
-	b := make([]byte, 0, size)
+func (p wirePart) octets() Content {
+	var b []byte
 	for _, f := range p.header {
 		b = append(b, f.Name...)
 		b = append(b, ": "...)
 		b = append(b, f.Value...)
 		b = append(b, "\r\n"...)
 	}
-	b = append(b, "\r\n"...)
-	return append(b, p.body...)
+	return sequence{inMemory(append(b, "\r\n"...)), p.body}
 }
 
 func (d *Draft) payloadPart() wirePart {
@@ -41,7 +36,11 @@ func (d *Draft) payloadPart() wirePart {
 	if contentType == "" {
 		contentType = "application/octet-stream"
 	}
-	p := wirePart{body: d.Payload, header: []mdn.Field{{Name: "Content-Type", Value: contentType}}}
+	payload := d.Payload
+	if payload == nil {
+		payload = inMemory(nil)
+	}
+	p := wirePart{body: payload, header: []mdn.Field{{Name: "Content-Type", Value: contentType}}}
 	if d.FileName != "" {
 		value := mime.FormatMediaType("attachment", map[string]string{"filename": d.FileName})
 		p.header = append(p.header, mdn.Field{Name: "Content-Disposition", Value: value})
@@ -50,26 +49,30 @@ func (d *Draft) payloadPart() wirePart {
 	return p
 }
 
-func sign(content []byte, key smime.Key, h crypto.Hash) (wirePart, error) {
-	der, err := smime.Sign(bytes.NewReader(content), key, h)
+func sign(content Content, key smime.Key, h crypto.Hash) (wirePart, error) {
+	r, err := content.Open()
+	if err != nil {
+		return wirePart{}, err
+	}
+	der, err := smime.Sign(r, key, h)
 	if err != nil {
 		return wirePart{}, err
 	}
 	boundary := "=_" + rand.Text()
-	signature := wirePart{body: base64Lines(der), header: []mdn.Field{
+	signature := wirePart{body: inMemory(base64Lines(der)), header: []mdn.Field{
 		{Name: "Content-Type", Value: `application/pkcs7-signature; name="smime.p7s"`},
 		{Name: "Content-Transfer-Encoding", Value: "base64"},
 		{Name: "Content-Disposition", Value: `attachment; filename="smime.p7s"`},
 	}}
-	delimiter := []byte("\r\n--" + boundary)
-	crlf := []byte("\r\n")
-	body := slices.Concat(delimiter[2:], crlf, content, delimiter, crlf, signature.octets(), delimiter, []byte("--\r\n"))
+	body := sequence{inMemory("--" + boundary + "\r\n"), content, inMemory("\r\n--" + boundary + "\r\n"), signature.octets(),
+		inMemory("\r\n--" + boundary + "--\r\n")}
 	contentType := `multipart/signed; protocol="application/pkcs7-signature"; micalg="` +
 		mdn.NameOf(h) + `"; boundary="` + boundary + `"`
 	return wirePart{[]mdn.Field{{Name: "Content-Type", Value: contentType}}, body}, nil
 }
 
-func encrypt(content []byte, to []*x509.Certificate, cipher string) (wirePart, error) {
+// encrypt writes the envelope and returns the header that belongs to it.
+func encrypt(body io.Writer, content Content, to []*x509.Certificate, cipher string) ([]mdn.Field, error) {
 	if cipher == "" {
 		cipher = "aes-256-cbc"
 	}
@@ -77,23 +80,38 @@ func encrypt(content []byte, to []*x509.Certificate, cipher string) (wirePart, e
 	if strings.HasSuffix(cipher, "-gcm") {
 		smimeType = "authEnveloped-data" // RFC 8551 §3.2.2
 	}
-	var body bytes.Buffer
-	if err := smime.Encrypt(&body, bytes.NewReader(content), to, cipher); err != nil {
-		return wirePart{}, err
+	r, err := content.Open()
+	if err != nil {
+		return nil, err
 	}
-	return wirePart{body: body.Bytes(), header: []mdn.Field{
+	if err := smime.Encrypt(body, sized{r, int(content.Size())}, to, cipher); err != nil {
+		return nil, err
+	}
+	return []mdn.Field{
 		{Name: "Content-Type", Value: `application/pkcs7-mime; smime-type=` + smimeType + `; name="smime.p7m"`},
 		{Name: "Content-Disposition", Value: `attachment; filename="smime.p7m"`},
 		{Name: "Content-Transfer-Encoding", Value: "binary"},
-	}}, nil
+	}, nil
 }
 
-func compress(content []byte) (wirePart, error) {
-	var body bytes.Buffer
-	if err := smime.Compress(&body, bytes.NewReader(content)); err != nil {
+func (d *Draft) compress(content Content) (wirePart, error) {
+	newSpool := d.NewSpool
+	if newSpool == nil {
+		newSpool = smime.NewMemorySpool
+	}
+	spool, err := newSpool()
+	if err != nil {
 		return wirePart{}, err
 	}
-	return wirePart{body: body.Bytes(), header: []mdn.Field{
+	r, err := content.Open()
+	if err != nil {
+		return wirePart{}, err
+	}
+	body := &spooled{Spool: spool}
+	if err := smime.Compress(body, r); err != nil {
+		return wirePart{}, err
+	}
+	return wirePart{body: body, header: []mdn.Field{
 		{Name: "Content-Type", Value: `application/pkcs7-mime; smime-type=compressed-data; name="smime.p7z"`},
 		{Name: "Content-Disposition", Value: `attachment; filename="smime.p7z"`},
 		{Name: "Content-Transfer-Encoding", Value: "binary"},

@@ -18,20 +18,22 @@ import (
 
 // Key is a reference as the ledger holds it now.
 type Key struct {
-	ID        uuid.UUID             `json:"key_id"`
-	Partner   int64                 `json:"partner_id"`
-	Reference interchange.Reference `json:"reference"`
-	Epoch     int                   `json:"epoch"`
-	Raw       []byte                `json:"raw_hash"`
-	Content   []byte                `json:"content_hash"`
-	Document  uuid.UUID             `json:"document_id"` // the current epoch's first copy
-	FirstSeen time.Time             `json:"first_seen_at"`
-	Expires   time.Time             `json:"expires_at"`
+	ID           uuid.UUID             `json:"key_id"`
+	Partner      int64                 `json:"partner_id"`
+	Reference    interchange.Reference `json:"reference"`
+	Epoch        int                   `json:"epoch"`
+	Raw          []byte                `json:"raw_hash"`
+	Content      []byte                `json:"content_hash"`
+	Discriminant string                `json:"discriminant,omitempty"` // what belongs to the key by agreement
+	Document     uuid.UUID             `json:"document_id"`            // the current epoch's first copy
+	FirstSeen    time.Time             `json:"first_seen_at"`
+	Expires      time.Time             `json:"expires_at"`
 }
 
 // Query narrows a search; zero fields do not. Hash is a SHA-256 of an interchange or of a whole payload.
 type Query struct {
 	Reference string // the control reference
+	Document  string // the number of a business document inside, or of one that it names
 	Partner   int64
 	Hash      []byte
 	Since     time.Time // first seen at or after
@@ -39,7 +41,7 @@ type Query struct {
 }
 
 const keyColumns = `k.key_id, k.partner_id, k.control_reference, k.standard, k.sender, k.sender_qualifier, k.recipient,
-	k.recipient_qualifier, k.message_types, k.test, k.epoch, k.raw_hash, k.content_hash, k.document_id, k.first_seen_at, k.expires_at`
+	k.recipient_qualifier, k.message_types, k.test, k.discriminant, k.epoch, k.raw_hash, k.content_hash, k.document_id, k.first_seen_at, k.expires_at`
 
 // Search finds references, the newest first. A hash or a time is looked for by way of the documents and deliveries, which
 // have an index on it.
@@ -51,6 +53,10 @@ func Search(ctx context.Context, pool *pgxpool.Pool, q Query) ([]Key, error) {
 	}
 	if q.Reference != "" {
 		where(`control_reference = $?`, q.Reference)
+	}
+	if q.Document != "" {
+		where(`(control_reference, key_id) IN (SELECT control_reference, key_id FROM document_lineage l JOIN document d USING (document_id)
+	WHERE l.number = $? AND l.partner_id = d.partner_id)`, q.Document)
 	}
 	if q.Partner != 0 {
 		where(`partner_id = $?`, q.Partner)
@@ -83,7 +89,7 @@ func scanKey(row pgx.CollectableRow) (Key, error) {
 	var expires pgtype.Timestamptz
 	r := &k.Reference
 	err := row.Scan((*[16]byte)(&k.ID), &k.Partner, &r.Control, &r.Standard, &r.Sender, &r.SenderQualifier, &r.Recipient,
-		&r.RecipientQualifier, &r.MessageTypes, &r.Test, &k.Epoch, &k.Raw, &k.Content, (*[16]byte)(&k.Document), &k.FirstSeen, &expires)
+		&r.RecipientQualifier, &r.MessageTypes, &r.Test, &k.Discriminant, &k.Epoch, &k.Raw, &k.Content, (*[16]byte)(&k.Document), &k.FirstSeen, &expires)
 	k.Expires = finite(expires)
 	return k, err
 }
@@ -138,14 +144,18 @@ func Account(ctx context.Context, pool *pgxpool.Pool, key uuid.UUID) ([]Line, er
 	return lines, nil
 }
 
-// SetVersion records what became of a held content, the one that the document holds.
-func SetVersion(ctx context.Context, tx pgx.Tx, key, document uuid.UUID, state VersionState) error {
+// SetVersion records what became of a held or discarded content, the one that the document holds: a released one is from then
+// on the newest of its numbers. Content that armed its reference is no version of it; drift always is one.
+func SetVersion(ctx context.Context, tx pgx.Tx, verdict Verdict, key, document uuid.UUID, state VersionState) error {
 	tag, err := tx.Exec(ctx, `UPDATE dedup_version SET state = $3 WHERE key_id = $1 AND document_id = $2 AND state IN ('held', 'discarded')`,
 		[16]byte(key), [16]byte(document), string(state))
+	if err == nil && state == Released {
+		_, err = tx.Exec(ctx, `SELECT lineage_accept($1)`, [16]byte(document))
+	}
 	if err != nil {
 		return fmt.Errorf("recording the %s content: %w", state, err)
 	}
-	if tag.RowsAffected() != 1 {
+	if verdict == Drift && tag.RowsAffected() != 1 {
 		return fmt.Errorf("recording the %s content: the ledger holds no version for document %s", state, document)
 	}
 	return nil
@@ -160,7 +170,7 @@ func Known(ctx context.Context, pool *pgxpool.Pool, r *Registration) ([]bool, er
 		e := &r.Entries[i]
 		batch.Queue(knownSQL, r.Partner, e.Reference.Control, string(e.Reference.Standard), e.Reference.Sender,
 			e.Reference.SenderQualifier, e.Reference.Recipient, e.Reference.RecipientQualifier, typesOf(&e.Reference),
-			e.Reference.Test, e.Raw[:], e.Content[:]).QueryRow(func(row pgx.Row) error { return row.Scan(&known[i]) })
+			e.Reference.Test, e.Raw[:], e.Content[:], e.Discriminant).QueryRow(func(row pgx.Row) error { return row.Scan(&known[i]) })
 	}
 	if err := pool.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, fmt.Errorf("looking into the ledger: %w", err)
@@ -172,6 +182,6 @@ const knownSQL = `
 SELECT EXISTS (
 	SELECT FROM dedup_key k
 	WHERE control_reference = $2 AND partner_id = $1 AND standard = $3 AND sender = $4 AND sender_qualifier = $5
-	  AND recipient = $6 AND recipient_qualifier = $7 AND message_types = $8 AND test = $9
+	  AND recipient = $6 AND recipient_qualifier = $7 AND message_types = $8 AND test = $9 AND discriminant = $12
 	  AND (k.raw_hash = $10 OR k.content_hash = $11 OR EXISTS (
 		SELECT FROM dedup_version v WHERE v.key_id = k.key_id AND (v.raw_hash = $10 OR v.content_hash = $11))))`

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"firstcopy/dedup/interchange"
 	"firstcopy/internal/localpg"
 	"firstcopy/internal/pgtest"
 	"firstcopy/migrations"
@@ -40,17 +41,23 @@ func BenchmarkRegister(b *testing.B) {
 	bare := script(b, `INSERT INTO bare VALUES (gen_random_uuid()::text, 1, 'edifact', '4012345000009', '', '5412345000013', '', '{INVOIC}', false,
 		`+key+`, 1, sha256('x'), sha256('x'), 1, gen_random_uuid(), now(), now() + interval '14 days') ON CONFLICT DO NOTHING;`)
 	for _, clients := range []int{8, 32} {
-		for _, kind := range []struct{ name, control, seen string }{{"new", "gen_random_uuid()::text", "false"}, {"hot duplicate", "'HOT'", "true"}} {
-			ours := script(b, `SELECT ledger_register(1, '01a23169-b99f-7781-95aa-4ade402e61c0', 'n', 'held', 1::smallint, '{}', `+kind.control+`,
-				'edifact', '4012345000009', '', '5412345000013', '', '{INVOIC}', false, sha256('x'), sha256('x'),
-				`+key+`, gen_random_uuid(), gen_random_uuid(), interval '14 days', `+kind.seen+`);`)
+		for _, kind := range []struct{ name, control, seen, lineage string }{
+			{"new", "gen_random_uuid()::text", "false", "NULL"},
+			{"hot duplicate", "'HOT'", "true", "NULL"},
+			{"numbered", "gen_random_uuid()::text", "false", `jsonb_build_object('documents', jsonb_build_array(jsonb_build_object('number',
+				gen_random_uuid(), 'family', 'INVOIC', 'revision', '', 'date', '20261201', 'effect', 'new', 'function', '9', 'digest',
+				repeat('ab', 32), 'place', 1)), 'plain', true, 'others', 0, 'sent', '202612011015', 'stale', 'held', 'same', 'accepted')`},
+		} {
+			ours := script(b, `SELECT ledger_decide(1, '01a23169-b99f-7781-95aa-4ade402e61c0', 'n', 'held', 1::smallint, '{}', `+kind.control+`,
+				'edifact', '4012345000009', '', '5412345000013', '', '{INVOIC}', false, '', sha256('x'), sha256('x'),
+				`+key+`, gen_random_uuid(), gen_random_uuid(), interval '14 days', `+kind.seen+`, `+kind.lineage+`);`)
 			b.Run(fmt.Sprintf("%s/clients=%d", kind.name, clients), func(b *testing.B) {
 				for range b.N {
 					var rates [3]float64
 					for range 3 {
 						rates[0] += pgbench(b, url, bare, clients)
 						rates[1] += pgbench(b, url, ours, clients)
-						rates[2] += registerFor(b, pool, clients, kind.seen == "true", 3*time.Second)
+						rates[2] += registerFor(b, pool, clients, kind.name, 3*time.Second)
 					}
 					b.ReportMetric(rates[0]/3, "bare/s")
 					b.ReportMetric(rates[1]/3, "registered/s")
@@ -80,7 +87,7 @@ func script(b *testing.B, sql string) string {
 var sequence atomic.Int64
 
 // registerFor registers with so many clients for so long and returns the rate.
-func registerFor(tb testing.TB, pool *pgxpool.Pool, clients int, hot bool, d time.Duration) float64 {
+func registerFor(tb testing.TB, pool *pgxpool.Pool, clients int, kind string, d time.Duration) float64 {
 	var done atomic.Int64
 	var wait sync.WaitGroup
 	start := time.Now()
@@ -88,11 +95,14 @@ func registerFor(tb testing.TB, pool *pgxpool.Pool, clients int, hot bool, d tim
 		wait.Go(func() {
 			for time.Since(start) < d {
 				control := "HOT"
-				if !hot {
+				if kind != "hot duplicate" {
 					control = strconv.FormatInt(sequence.Add(1)*2654435761%1e12, 10)
 				}
 				r := registration(1, entry(reference(control), "x", "x", fortnight))
-				r.Entries[0].Seen = hot
+				r.Entries[0].Seen = kind == "hot duplicate"
+				if kind == "numbered" {
+					r.Entries[0].Messages = []interchange.Message{{Type: "INVOIC", Number: control, Date: "20261201", Function: "9", Effect: interchange.New}}
+				}
 				if _, err := r.Register(context.Background(), pool); err != nil {
 					tb.Error(err)
 					return

@@ -73,7 +73,7 @@ INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id
 SELECT gen_random_uuid(), $1, 'repeat', k.key_id, k.epoch, $2, k.document_id, $4, $5, $3, $6::jsonb
 FROM (SELECT 1) one LEFT JOIN dedup_key k
   ON control_reference = $7 AND partner_id = $1 AND standard = $8 AND sender = $9 AND sender_qualifier = $10
- AND recipient = $11 AND recipient_qualifier = $12 AND message_types = $13 AND test = $14`
+ AND recipient = $11 AND recipient_qualifier = $12 AND message_types = $13 AND test = $14 AND discriminant = $15`
 
 // QueueRepeats adds one repeat event for every interchange of a delivery that has come again, under its reference.
 // A purged reference still gets its event, without a key.
@@ -86,6 +86,6 @@ func QueueRepeats(batch *pgx.Batch, r *Registration) {
 		e := &r.Entries[i]
 		batch.Queue(repeatSQL, r.Partner, [16]byte(r.Delivery), r.Node, e.Raw[:], e.Content[:], detail,
 			e.Reference.Control, string(e.Reference.Standard), e.Reference.Sender, e.Reference.SenderQualifier,
-			e.Reference.Recipient, e.Reference.RecipientQualifier, typesOf(&e.Reference), e.Reference.Test)
+			e.Reference.Recipient, e.Reference.RecipientQualifier, typesOf(&e.Reference), e.Reference.Test, e.Discriminant)
 	}
 }

@@ -167,6 +167,8 @@ func (x *exchange) agreement() (*partners.Agreement, Station) {
 func (x *exchange) receive() {
 	spool := NewSpool(x.limits.SpoolDir, x.limits.SpoolMemory, x.maxPayload())
 	defer spool.Close()
+	ahead := scanEarly(spool)
+	defer ahead.stop()
 	if err := x.open(spool); err != nil {
 		x.fail(err)
 		return
@@ -181,7 +183,7 @@ func (x *exchange) receive() {
 		x.takeReceipt()
 		return
 	}
-	interchanges, origins, err := scan(spool, x.opened.Attachments)
+	interchanges, origins, err := scan(spool, x.opened.Attachments, ahead)
 	if err != nil {
 		x.fail(err)
 		return
@@ -262,16 +264,34 @@ func (x *exchange) accepted(outcome Outcome, interchanges []interchange.Intercha
 	failpoint.Hit("as2.answered")
 }
 
-// logVerdict writes one line for each interchange; drift is for an administrator to look at.
+// logVerdict writes one line for each interchange; what is held is for an administrator to look at.
 func logVerdict(ctx context.Context, log *slog.Logger, partner string, delivery uuid.UUID, i *interchange.Interchange, d dedup.Decision) {
 	level := slog.LevelInfo
-	if d.Verdict == dedup.Drift || d.Late {
+	if d.Verdict == dedup.Drift || d.Verdict == dedup.Stale || d.Late {
 		level = slog.LevelWarn
 	}
-	log.LogAttrs(ctx, level, string(d.Verdict), slog.String("delivery_id", delivery.String()),
+	log.LogAttrs(ctx, level, string(d.Verdict), append(lineageAttrs(d.Lineage), slog.String("delivery_id", delivery.String()),
 		slog.String("partner", partner), slog.String("standard", string(i.Standard)), slog.String("reference", i.Control),
 		slog.String("sender", i.Sender), slog.String("recipient", i.Recipient), slog.Int("epoch", d.Epoch),
-		slog.Bool("late", d.Late), slog.String("document_id", d.Document.String()))
+		slog.Bool("late", d.Late), slog.String("document_id", d.Document.String()))...)
+}
+
+// lineageAttrs are what the verdict's line says of the documents inside.
+func lineageAttrs(l *dedup.Lineage) []slog.Attr {
+	if l == nil {
+		return nil
+	}
+	var attrs []slog.Attr
+	if len(l.Supersedes) > 0 {
+		attrs = append(attrs, slog.Any("supersedes", l.Supersedes[:min(len(l.Supersedes), 16)]))
+	}
+	if len(l.Stale) > 0 {
+		attrs = append(attrs, slog.Any("stale", l.Stale[:min(len(l.Stale), 16)]))
+	}
+	if len(l.Flags) > 0 {
+		attrs = append(attrs, slog.Any("flags", l.Flags))
+	}
+	return attrs
 }
 
 // takeReceipt handles an MDN that was posted at the message URL: it is never forwarded, and never answered with an MDN.

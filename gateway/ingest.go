@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"firstcopy/dedup"
-	"firstcopy/dedup/interchange"
 	"firstcopy/gateway/forward"
 	"firstcopy/internal/failpoint"
 	"firstcopy/partners"
@@ -99,55 +98,14 @@ type work struct {
 
 func newWork(g *Ingester, d *Delivery) *work {
 	w := &work{Ingester: g, Delivery: d, staged: map[uuid.UUID]bool{}}
-	w.registration = dedup.Registration{Partner: d.Partner.ID, Delivery: d.ID, Node: g.node, Drift: driftState(d.Partner.Drift),
-		Entries: make([]dedup.Entry, len(d.Interchanges))}
+	w.registration = dedup.Registration{Partner: d.Partner.ID, Delivery: d.ID, Node: g.node, Drift: versionState(d.Partner.Drift),
+		Stale: versionState(d.Partner.Stale), SameDocument: sameState(d.Partner.SameDocument), Entries: make([]dedup.Entry, len(d.Interchanges))}
 	for i := range d.Interchanges {
-		x := &d.Interchanges[i]
-		ref := reference(x)
-		w.registration.Entries[i] = dedup.Entry{Reference: ref, Raw: x.Raw, Content: x.Content, Seen: g.recent.Seen(d.Partner.ID, &ref),
-			Document: uuid.Must(uuid.NewV7()), Window: window(d.Partner, string(x.Standard))}
+		e := entry(d.Partner, &d.Interchanges[i])
+		e.Document, e.Seen = uuid.Must(uuid.NewV7()), g.recent.Seen(d.Partner.ID, &e.Reference)
+		w.registration.Entries[i] = e
 	}
 	return w
-}
-
-// reference is what an interchange is known by. One that lacks its trailer must not own the contractual reference, or the
-// full copy that follows would be drift; and one whose fields no index can hold has none. Both go by their content.
-func reference(x *interchange.Interchange) interchange.Reference {
-	if x.Standard == interchange.Content || x.Complete && keySize(&x.Reference) <= maxKey {
-		return x.Reference
-	}
-	return interchange.Reference{Standard: interchange.Content, Control: "sha256:" + hex.EncodeToString(x.Raw[:])}
-}
-
-// maxKey bounds the fields of a reference, in octets: Postgres takes some 2700 for an index entry.
-const maxKey = 2000
-
-func keySize(r *interchange.Reference) int {
-	n := len(r.Control) + len(r.Sender) + len(r.SenderQualifier) + len(r.Recipient) + len(r.RecipientQualifier)
-	for _, t := range r.MessageTypes {
-		n += len(t) + 8
-	}
-	return n
-}
-
-func window(a *partners.Agreement, standard string) time.Duration {
-	w := a.Window(standard)
-	if w.Infinite {
-		return dedup.Forever
-	}
-	return w.Duration
-}
-
-// driftState translates a partner's policy for other content under a live reference.
-func driftState(policy partners.Drift) dedup.VersionState {
-	switch policy {
-	case partners.DriftForward:
-		return dedup.Accepted
-	case partners.DriftDiscard:
-		return dedup.Discarded
-	default:
-		return dedup.Held
-	}
 }
 
 // prepare does what must not happen inside the transaction: it composes and signs the receipt, and stages large octets.
@@ -255,27 +213,13 @@ func (w *work) documents(decisions []dedup.Decision) []forward.Document {
 		x, origin := &w.Interchanges[i], w.origin(i)
 		docs = append(docs, forward.Document{
 			ID: w.registration.Entries[i].Document, Delivery: w.ID, PartnerID: w.Partner.ID, Key: decision.Key,
-			Epoch: decision.Epoch, Ordinal: i + 1, Verdict: string(decision.Verdict), State: w.stateFor(decision.Verdict),
+			Epoch: decision.Epoch, Ordinal: i + 1, Verdict: string(decision.Verdict), State: documentState(decision.State),
 			Standard: string(x.Standard), Version: x.Version, Sender: x.AsWritten.Sender, Recipient: x.AsWritten.Recipient,
-			Reference: w.registration.Entries[i].Reference.Control, MessageTypes: x.Types, Functions: x.Functions, Test: x.Test, Irregular: x.Irregular,
-			Raw: x.Raw[:], Content: x.Content[:], Size: x.End - x.Start, FileName: text(origin.FileName), ContentType: text(origin.ContentType),
+			Reference: w.registration.Entries[i].Reference.Control, MessageTypes: x.Types(), Functions: x.Functions(), Test: x.Test, Irregular: x.Irregular,
+			Raw: x.Raw[:], Content: x.Content[:], Size: x.End - x.Start, FileName: text(origin.FileName), ContentType: text(origin.ContentType), Lineage: decision.Lineage,
 		})
 	}
 	return docs
-}
-
-func (w *work) stateFor(v dedup.Verdict) forward.State {
-	if v != dedup.Drift {
-		return forward.Pending
-	}
-	switch driftState(w.Partner.Drift) {
-	case dedup.Accepted:
-		return forward.Pending
-	case dedup.Discarded:
-		return forward.DiscardState
-	default:
-		return forward.HeldState
-	}
 }
 
 func pending(docs []forward.Document) []uuid.UUID {

@@ -7,11 +7,20 @@ import (
 
 // scan finds the interchanges of a payload. Each document of a multipart payload is looked at by itself (RFC 6362), so that
 // what one of them lacks at its end is not looked for in the next.
-func scan(spool *Spool, attachments []as2.Attachment) ([]interchange.Interchange, []Origin, error) {
+// ahead may have looked at it already.
+func scan(spool *Spool, attachments []as2.Attachment, ahead *early) ([]interchange.Interchange, []Origin, error) {
 	var all []interchange.Interchange
 	var origins []Origin
 	for _, a := range attachments {
-		found, err := interchange.Scan(spool.Section(a.Start, a.End))
+		var found []interchange.Interchange
+		var known bool
+		var err error
+		if a.Start == 0 && a.End == spool.Size() {
+			found, known, err = ahead.result()
+		}
+		if !known {
+			found, err = interchange.Scan(spool.Section(a.Start, a.End))
+		}
 		if err != nil {
 			return nil, nil, &ErrUnavailable{Err: err}
 		}

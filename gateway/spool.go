@@ -20,6 +20,9 @@ type Spool struct {
 	file   *os.File
 	size   int64
 	hash   hash.Hash // nil: nobody asks for it
+
+	moved    func() *follower // called when octets move to the file; nil: nobody follows
+	follower *follower
 }
 
 // ErrTooLarge is returned by Write when the payload exceeds its limit.
@@ -53,7 +56,11 @@ func (s *Spool) Write(p []byte) (int, error) {
 	if s.file == nil {
 		return s.buf.Write(p)
 	}
-	return s.file.Write(p)
+	n, err := s.file.Write(p)
+	if s.follower != nil {
+		s.follower.grew(n)
+	}
+	return n, err
 }
 
 // spill moves to a file. It has no name while in use, so that a crash leaves nothing behind.
@@ -71,6 +78,9 @@ func (s *Spool) spill() error {
 		return err
 	}
 	s.file, s.buf = f, bytes.Buffer{}
+	if s.moved != nil {
+		s.follower = s.moved()
+	}
 	return nil
 }
 

@@ -20,7 +20,10 @@ type document struct {
 	SFTP           *SFTP             `json:"sftp,omitempty"`
 	Window         string            `json:"window,omitempty"`
 	Windows        map[string]string `json:"windows,omitempty"`
+	Key            keyJSON           `json:"key"`
 	Drift          Drift             `json:"drift"`
+	Stale          Drift             `json:"stale"`
+	SameDocument   SameDocument      `json:"same_document"`
 	OnDuplicate    DuplicateAnswer   `json:"on_duplicate"`
 	Sink           string            `json:"sink"`
 	SinkSecretFile string            `json:"sink_secret_file,omitempty"`
@@ -51,10 +54,11 @@ type limitsJSON struct {
 }
 
 // terms are the document without what is stored elsewhere.
-func (a *Agreement) terms() document {
+func (a Agreement) terms() document {
+	a.amendments()
 	d := document{
-		SFTP:  a.SFTP,
-		Drift: a.Drift, OnDuplicate: a.OnDuplicate,
+		SFTP: a.SFTP,
+		Key:  a.Key.json(), Drift: a.Drift, Stale: a.Stale, SameDocument: a.SameDocument, OnDuplicate: a.OnDuplicate,
 		Sink: a.Sink, SinkSecretFile: a.SinkSecretFile,
 		Limits: limitsJSON(a.Limits),
 	}
@@ -98,7 +102,8 @@ func (a *Agreement) setTerms(stored []byte) error {
 		a.AS2.AsyncURLs, a.AS2.AllowPrivate, a.AS2.DefaultMIC = d.AS2.AsyncURLs, d.AS2.AllowPrivate, d.AS2.DefaultMIC
 	}
 	a.SFTP = d.SFTP
-	a.Drift, a.OnDuplicate = d.Drift, d.OnDuplicate
+	a.Key, a.Drift, a.Stale, a.SameDocument, a.OnDuplicate = d.Key.key(), d.Drift, d.Stale, d.SameDocument, d.OnDuplicate
+	a.amendments()
 	a.Sink, a.SinkSecretFile = d.Sink, d.SinkSecretFile
 	a.Limits = Limits(d.Limits)
 	return nil

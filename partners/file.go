@@ -37,7 +37,10 @@ type partnerYAML struct {
 	SFTP           *SFTP             `yaml:"sftp"`
 	Window         Window            `yaml:"window"`
 	Windows        map[string]Window `yaml:"windows"`
+	Key            keyYAML           `yaml:"key"`
 	Drift          Drift             `yaml:"drift"`
+	Stale          Drift             `yaml:"stale"`
+	SameDocument   SameDocument      `yaml:"same_document"`
 	OnDuplicate    DuplicateAnswer   `yaml:"on_duplicate"`
 	Sink           string            `yaml:"sink"`
 	SinkSecretFile string            `yaml:"sink_secret_file"`

@@ -49,8 +49,11 @@ type Agreement struct {
 	SFTP    *SFTP // nil where SFTP is not agreed
 	Windows Windows
 
-	Drift       Drift
-	OnDuplicate DuplicateAnswer
+	Key          Key
+	Drift        Drift
+	Stale        Drift // of documents that are older than what has been forwarded of them
+	SameDocument SameDocument
+	OnDuplicate  DuplicateAnswer
 
 	Sink           string // "dir:/absolute/path", "http://…" or "https://…"
 	SinkSecretFile string // absolute path of the webhook secret on each node; "" for none

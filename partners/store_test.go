@@ -56,7 +56,10 @@ func TestApplyStoresWhatWasParsed(t *testing.T) {
       default_mic: sha1
     window: 6d
     windows: {x12: infinity, edifact: 30d}
+    key: {by: date, message_types: false}
     drift: forward
+    stale: discard
+    same_document: suppress
     on_duplicate: warning
     sink: https://erp.example/in
     sink_secret_file: /etc/firstcopy/acme
@@ -271,10 +274,10 @@ func TestSetWindow(t *testing.T) {
 		t.Errorf("the file again: %s", got)
 	}
 	for says, err := range map[string]error{
-		"no such partner: default/nobody": second(store.SetWindow(t.Context(), "op", "default", "nobody", "", partners.Window{Duration: day})),
-		"one of content, edifact, x12":    second(store.SetWindow(t.Context(), "op", "default", "acme", "X12", partners.Window{Duration: day})),
-		"positive number of whole":        second(store.SetWindow(t.Context(), "op", "default", "acme", "", partners.Window{})),
-		"who makes the change":            second(store.SetWindow(t.Context(), "", "default", "acme", "", partners.Window{Duration: day})),
+		"no such partner: default/nobody":                   second(store.SetWindow(t.Context(), "op", "default", "nobody", "", partners.Window{Duration: day})),
+		"one of content, edifact, hl7, tradacoms, vda, x12": second(store.SetWindow(t.Context(), "op", "default", "acme", "X12", partners.Window{Duration: day})),
+		"positive number of whole":                          second(store.SetWindow(t.Context(), "op", "default", "acme", "", partners.Window{})),
+		"who makes the change":                              second(store.SetWindow(t.Context(), "", "default", "acme", "", partners.Window{Duration: day})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want an error saying %q", err, says)

@@ -13,8 +13,10 @@ import (
 func (r *reader) partner(path string, y partnerYAML) {
 	a := Agreement{
 		Tenant: cmp.Or(y.Tenant, DefaultTenant), Name: y.Name,
-		Windows:     Windows{Default: y.Window, Standard: y.Windows},
-		Drift:       cmp.Or(y.Drift, DriftHold),
+		Windows: Windows{Default: y.Window, Standard: y.Windows},
+		Key:     y.Key.key(),
+		Drift:   cmp.Or(y.Drift, DriftHold),
+		Stale:   y.Stale, SameDocument: y.SameDocument,
 		OnDuplicate: cmp.Or(y.OnDuplicate, AnswerProcessed),
 		Sink:        y.Sink, SinkSecretFile: y.SinkSecretFile,
 	}
@@ -23,6 +25,7 @@ func (r *reader) partner(path string, y partnerYAML) {
 	r.check(path+".tenant", checkName(a.Tenant))
 	r.windows(path, &a)
 	r.check(path+".drift", oneOf(a.Drift, DriftHold, DriftForward, DriftDiscard))
+	r.amendments(path, &a)
 	r.check(path+".on_duplicate", oneOf(a.OnDuplicate, AnswerProcessed, AnswerWarning))
 	r.required(path+".sink", y.Sink)
 	r.check(path+".sink", checkSink(y.Sink))

@@ -18,6 +18,7 @@ func (a *Agreement) validate() error {
 		oneOf(a.OnDuplicate, AnswerProcessed, AnswerWarning),
 		checkSink(a.Sink),
 	}
+	errs = append(errs, a.validAmendments()...)
 	for standard, w := range a.Windows.Standard {
 		errs = append(errs, oneOf(standard, Standards()...), w.valid())
 	}

@@ -25,6 +25,7 @@ type accountOutput struct {
 	Counts     countsOutput      `json:"counts"`
 	Account    []lineOutput      `json:"account"`
 	Documents  []documentOutput  `json:"documents"`
+	Lineage    []useOutput       `json:"lineage"` // of the numbers of its documents, under whatever reference
 	Deliveries []deliveryOutput  `json:"deliveries"`
 	index      map[uuid.UUID]int // of Deliveries
 }
@@ -76,6 +77,8 @@ type eventDetail struct {
 	URL         string `json:"url"`
 	Who         string `json:"who"`
 	Reason      string `json:"reason"`
+
+	Lineage *dedup.Lineage `json:"lineage"`
 }
 
 func newLedgerShowCommand(a *app) *cobra.Command {
@@ -148,6 +151,9 @@ func account(ctx context.Context, pool *pgxpool.Pool, names registry, k dedup.Ke
 		return out, err
 	}
 	out.Documents = documentsOf(docs, names)
+	if out.Lineage, err = lineageOf(ctx, pool, docs); err != nil {
+		return out, err
+	}
 	for _, l := range lines {
 		if err := out.addDelivery(ctx, pool, names, l.Delivery); err != nil {
 			return out, err
@@ -219,7 +225,7 @@ func lineOf(l dedup.Line) (lineOutput, error) {
 // arrival tells whether the line is a copy that came.
 func (l *lineOutput) arrival() bool {
 	switch l.Event {
-	case string(dedup.First), string(dedup.Duplicate), string(dedup.Reuse), string(dedup.Drift), dedup.Repeat:
+	case string(dedup.First), string(dedup.Duplicate), string(dedup.Reuse), string(dedup.Drift), string(dedup.Amendment), string(dedup.Stale), dedup.Repeat:
 		return true
 	}
 	return false

@@ -35,6 +35,9 @@ func (o *accountOutput) write(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "\n%s\n\n", o.sentence())
+	if err := writeLineage(w, o.Lineage); err != nil {
+		return err
+	}
 	t := newTable(w, "TIME", "EVENT", "WHAT HAPPENED")
 	for i := range o.Account {
 		l := &o.Account[i]
@@ -65,6 +68,9 @@ func (o *accountOutput) writeReference(w io.Writer) error {
 	t.pair("octets", fmt.Sprintf("sha256 %x", []byte(o.Raw)))
 	t.pair("content", fmt.Sprintf("sha256 %x", []byte(o.Content)))
 	t.pair("protected until", o.window())
+	if o.Besides != "" {
+		t.pair("told apart by", o.Besides)
+	}
 	if o.Epoch > 1 {
 		t.pair("epoch", fmt.Sprintf("%d: the reference has been used for other content before, see below", o.Epoch))
 	}
@@ -90,6 +96,8 @@ func (o *accountOutput) sentence() string {
 		{dedup.Repeat, "repeat of the same delivery", "repeats of the same delivery"},
 		{string(dedup.Duplicate), "duplicate", "duplicates"},
 		{string(dedup.Drift), "copy with other content", "copies with other content"},
+		{string(dedup.Amendment), "amendment", "amendments"},
+		{string(dedup.Stale), "copy that came too late", "copies that came too late"},
 		{string(dedup.Reuse), "reuse after the window", "reuses after the window"},
 	} {
 		if n := o.Counts.Kinds[p.kind]; n > 0 {
@@ -119,6 +127,7 @@ func eventName(kind string) string {
 func (o *accountOutput) explain(l *lineOutput) []string {
 	if l.arrival() {
 		lines := append(o.explainArrival(l), o.explainVerdict(l))
+		lines = append(lines, explainLineage(l.detail.Lineage)...)
 		return append(lines, l.explainAnswer()...)
 	}
 	lines := []string{"document " + l.Document.String()}
@@ -197,11 +206,14 @@ func (o *accountOutput) explainVerdict(l *lineOutput) string {
 	case string(dedup.Reuse):
 		return fmt.Sprintf("other content after the window, so the counter has wrapped: epoch %d, becomes %s", l.Epoch, named)
 	case string(dedup.Drift):
-		s := "other content inside the window: becomes " + named
-		if doc != nil {
-			s += map[forward.State]string{forward.HeldState: ", held for a decision", forward.DiscardState: ", discarded"}[doc.State]
-		}
-		return s
+		return "other content inside the window: becomes " + named + fate(doc)
+	case string(dedup.Amendment):
+		return "replaces, changes or cancels what is known: becomes " + named
+	case string(dedup.Stale):
+		return "older than what has been forwarded: becomes " + named + fate(doc)
+	}
+	if l.detail.Lineage != nil { // known by its documents, in octets that are kept
+		return "holds nothing but known documents: becomes " + named + fate(doc)
 	}
 	s := "the content of " + named
 	if doc != nil && bytes.Equal(doc.Raw, l.Raw) {
@@ -213,6 +225,14 @@ func (o *accountOutput) explainVerdict(l *lineOutput) string {
 		s += ", after the window"
 	}
 	return s + ": not forwarded again"
+}
+
+// fate is what became of a document that was not forwarded as a matter of course.
+func fate(d *documentOutput) string {
+	if d == nil {
+		return ""
+	}
+	return map[forward.State]string{forward.HeldState: ", held for a decision", forward.DiscardState: ", discarded"}[d.State]
 }
 
 // explainAnswer says how the partner was answered.

@@ -87,7 +87,7 @@ func documentFault(err error) error {
 	if state, ok := errors.AsType[*forward.ErrState](err); ok {
 		switch state.State {
 		case forward.HeldState:
-			return withHint(err, "it is held as drift: firstcopy drift release or firstcopy drift discard")
+			return withHint(err, "it is held for a decision: firstcopy drift release or firstcopy drift discard")
 		case forward.Pending:
 			return withHint(err, "the outbox carries it: firstcopy document show %s tells how far it is", state.Document)
 		default:

@@ -57,7 +57,7 @@ func newDocumentListCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List the documents that wait",
 		Long: "Lists documents that have not been forwarded, the oldest first: stuck ones, whose last attempt has failed, pending\n" +
-			"ones, which the outbox carries, and held ones, which wait for a decision about drift. Without a flag, all three.",
+			"ones, which the outbox carries, and held ones, which wait for a decision. Without a flag, all three.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var states []forward.State
@@ -78,7 +78,7 @@ func newDocumentListCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&stuck, "stuck", false, "the last attempt failed")
 	cmd.Flags().BoolVar(&pending, "pending", false, "on the way")
-	cmd.Flags().BoolVar(&held, "held", false, "drift waiting for a decision")
+	cmd.Flags().BoolVar(&held, "held", false, "waiting for a decision")
 	only.flags(cmd)
 	limitFlag(cmd, &limit)
 	return cmd
@@ -179,6 +179,9 @@ func (d *documentOutput) write(w io.Writer) error {
 	t.pair("partner", d.Partner)
 	t.pair("reference", fmt.Sprintf("%s, epoch %d", d.Reference, d.Epoch))
 	t.pair("verdict", d.Verdict)
+	for _, line := range lineageLines(d.Lineage) {
+		t.pair(line.name, line.text)
+	}
 	t.pair("interchange", strings.Join(slices.DeleteFunc([]string{d.Standard, d.Version, summary(d.MessageTypes)}, empty), " "))
 	t.pair("from", d.Sender)
 	t.pair("to", d.Recipient)

@@ -62,7 +62,7 @@ func TestDocumentResend(t *testing.T) {
 		t.Errorf("exit code %d", again.code)
 	}
 	contains(t, again.err, "error: document "+id+" is pending: it cannot be resent", "hint: the outbox carries it")
-	contains(t, s.run(t, "document", "resend", document(s.drift)).err, "is held: it cannot be resent", "hint: it is held as drift: firstcopy drift release")
+	contains(t, s.run(t, "document", "resend", document(s.drift)).err, "is held: it cannot be resent", "hint: it is held for a decision: firstcopy drift release")
 	s.mend(t)
 	if got := s.history(t).forward(1); got[0] != "ok" {
 		t.Fatalf("forwarding: %v", got)
@@ -94,7 +94,7 @@ func TestDrift(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	id := document(s.drift)
-	contains(t, squeeze(s.run(t, "drift", "list").must(t)), "DOCUMENT HELD SINCE FOR PARTNER REFERENCE MESSAGES SIZE OCTETS\n", id+" 20", " acme R1 INVOIC ")
+	contains(t, squeeze(s.run(t, "drift", "list").must(t)), "DOCUMENT VERDICT HELD SINCE FOR PARTNER REFERENCE MESSAGES SIZE OCTETS\n", id+" drift 20", " acme R1 INVOIC ")
 	out := decode[deedOutput](t, s.run(t, "drift", "release", id, "--reason", "corrected invoice", "--as", "frank", "--json").must(t))
 	if out.Document.String() != id || out.State != "pending" || out.Who != "frank" || out.Reason != "corrected invoice" {
 		t.Errorf("got %+v", out)

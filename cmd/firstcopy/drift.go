@@ -13,9 +13,10 @@ import (
 func newDriftCommand(a *app) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "drift",
-		Short: "New content under a known reference, held for a decision: list, release, discard",
+		Short: "What is held for a decision, new content under a known reference or documents that came too late: list, show, release, discard",
 	},
 		newDriftListCommand(a),
+		newDriftShowCommand(a),
 		newDeedCommand(a, deed{
 			use: "release ID", short: "Forward a held document", done: "is released and on its way", reason: true,
 			long: "For content that is legitimate: the partner used the reference again, or sent a correction under it.",
@@ -39,8 +40,9 @@ func newDriftListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List what is held, the oldest first",
-		Long: "Lists the documents that are held: other content than before under the same reference, inside the partner's window.\n" +
-			"Compare them (firstcopy document cat), ask the partner, then release or discard each.",
+		Long: "Lists the documents that are held: drift, which is other content than before under the same reference, inside the partner's\n" +
+			"window; stale ones, which are older than what has been forwarded of them; and, by agreement, duplicates in another interchange.\n" +
+			"Compare them (firstcopy drift show), ask the partner, then release or discard each.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			docs, err := a.documentsInState(cmd, []forward.State{forward.HeldState}, &only, limit)
@@ -48,9 +50,9 @@ func newDriftListCommand(a *app) *cobra.Command {
 				return err
 			}
 			return a.print(cmd, docs, func(w io.Writer) error {
-				t := newTable(w, "DOCUMENT", "HELD SINCE", "FOR", "PARTNER", "REFERENCE", "MESSAGES", "SIZE", "OCTETS")
+				t := newTable(w, "DOCUMENT", "VERDICT", "HELD SINCE", "FOR", "PARTNER", "REFERENCE", "MESSAGES", "SIZE", "OCTETS")
 				for _, d := range docs {
-					t.row(d.ID, when(d.CreatedAt), age(time.Since(d.CreatedAt)), d.Partner, d.Reference, summary(d.MessageTypes), size(d.Size), d.Raw.short())
+					t.row(d.ID, d.Verdict, when(d.CreatedAt), age(time.Since(d.CreatedAt)), d.Partner, d.Reference, summary(d.MessageTypes), size(d.Size), d.Raw.short())
 				}
 				return t.flush()
 			})

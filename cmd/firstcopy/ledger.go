@@ -21,7 +21,8 @@ type keyOutput struct {
 	PartnerID int64           `json:"partner_id"`
 	Partner   string          `json:"partner"`
 	Reference referenceOutput `json:"reference"`
-	Epoch     int             `json:"epoch"` // 1, or more after the partner's counter wrapped
+	Besides   string          `json:"discriminant,omitempty"` // the interchange's date or content, if the agreement adds it
+	Epoch     int             `json:"epoch"`                  // 1, or more after the partner's counter wrapped
 	FirstSeen time.Time       `json:"first_seen_at"`
 	Expires   time.Time       `json:"expires_at,omitzero"` // end of the window; left out if it has none
 	Open      bool            `json:"open"`                // the window, now
@@ -53,7 +54,7 @@ func newLedgerCommand(a *app) *cobra.Command {
 
 func keyOf(k dedup.Key, names registry, now time.Time) keyOutput {
 	r := k.Reference
-	out := keyOutput{ID: k.ID, PartnerID: k.Partner, Partner: names.name(k.Partner), Epoch: k.Epoch,
+	out := keyOutput{ID: k.ID, PartnerID: k.Partner, Partner: names.name(k.Partner), Epoch: k.Epoch, Besides: k.Discriminant,
 		FirstSeen: k.FirstSeen.UTC(), Expires: k.Expires.UTC(), Open: now.Before(k.Expires), Document: k.Document, Raw: k.Raw, Content: k.Content,
 		Reference: referenceOutput{Standard: string(r.Standard), Control: r.Control, Sender: r.Sender, SenderQualifier: r.SenderQualifier,
 			Recipient: r.Recipient, RecipientQualifier: r.RecipientQualifier, MessageTypes: r.MessageTypes, Test: r.Test}}
@@ -96,7 +97,7 @@ func newLedgerSearchCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "search",
 		Short:   "Find references, the newest first",
-		Example: "  firstcopy ledger search --partner acme --since 7d\n  firstcopy ledger search --hash $(sha256sum <invoice.edi | cut -d' ' -f1)",
+		Example: "  firstcopy ledger search --partner acme --since 7d\n  firstcopy ledger search --document 4711\n  firstcopy ledger search --hash $(sha256sum <invoice.edi | cut -d' ' -f1)",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if q.Hash, err = parseHash(digest); err != nil {
@@ -130,6 +131,7 @@ func newLedgerSearchCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&digest, "hash", "", "only with this SHA-256 (`HEX`) of an interchange's octets, or of a whole payload's")
 	cmd.Flags().StringVar(&q.Reference, "reference", "", "only with this control `REFERENCE`")
+	cmd.Flags().StringVar(&q.Document, "document", "", "only with this `NUMBER` of a business document inside, or of one that it replaces, changes or cancels")
 	only.flags(cmd)
 	sinceFlag(cmd, &since, "references first seen")
 	limitFlag(cmd, &q.Limit)

@@ -127,12 +127,14 @@ func (a *app) send(cmd *cobra.Command, f *sendFlags, file string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	payload, err := readPayload(cmd.InOrStdin(), file)
+	large, err := f.openLarge(file)
 	if err != nil {
 		return err
 	}
-	payloads, err := newVariation(f.vary, f.varyStart, f.messages, payload)
-	if err != nil {
+	var payloads variation
+	if large != nil {
+		defer large.Close()
+	} else if payloads, err = f.readPayload(cmd.InOrStdin(), file); err != nil {
 		return err
 	}
 	partner, err := f.partner()
@@ -151,22 +153,59 @@ func (a *app) send(cmd *cobra.Command, f *sendFlags, file string) error {
 	if f.messages > 1 {
 		return a.sendLoad(cmd, s, payloads)
 	}
-	return a.sendOne(cmd, s, payloads.of(0))
+	var prepared as2client.Prepared
+	if large != nil {
+		prepared, err = as2client.PrepareLarge(s.partner, large, s.options)
+	} else {
+		prepared, err = as2client.Prepare(s.partner, payloads.of(0), s.options)
+	}
+	if err != nil {
+		return err
+	}
+	defer prepared.Close()
+	return a.sendOne(cmd, s, prepared)
 }
 
-func readPayload(in io.Reader, file string) ([]byte, error) {
-	if file == "-" {
-		payload, err := io.ReadAll(in)
-		if err != nil {
-			return nil, fmt.Errorf("reading standard input: %w", err)
-		}
-		return payload, nil
+// maxInMemory is the size of a payload from which its message is made in a
+// temporary file.
+const maxInMemory = 16 << 20
+
+// largeFile is a payload that stays on disk.
+type largeFile struct {
+	as2.Content
+	io.Closer
+}
+
+// openLarge opens the payload if it is a large file that is sent once; nil if
+// it is not.
+func (f *sendFlags) openLarge(file string) (*largeFile, error) {
+	if file == "-" || f.messages > 1 || f.vary != "" {
+		return nil, nil
 	}
-	payload, err := os.ReadFile(file)
+	opened, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the payload: %w", err)
 	}
-	return payload, nil
+	info, err := opened.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() <= maxInMemory {
+		opened.Close()
+		return nil, err
+	}
+	return &largeFile{as2.ContentAt(opened, info.Size()), opened}, nil
+}
+
+func (f *sendFlags) readPayload(in io.Reader, file string) (variation, error) {
+	var payload []byte
+	var err error
+	if file == "-" {
+		payload, err = io.ReadAll(in)
+	} else {
+		payload, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return variation{}, fmt.Errorf("reading the payload: %w", err)
+	}
+	return newVariation(f.vary, f.varyStart, f.messages, payload)
 }
 
 func (f *sendFlags) name(file string) string {

@@ -39,11 +39,7 @@ type sentReceiptOutput struct {
 }
 
 // sendOne sends one message and reports on it.
-func (a *app) sendOne(cmd *cobra.Command, s *sending, payload []byte) error {
-	prepared, err := as2client.Prepare(s.partner, payload, s.options)
-	if err != nil {
-		return err
-	}
+func (a *app) sendOne(cmd *cobra.Command, s *sending, prepared as2client.Prepared) error {
 	answer, err := s.post(cmd.Context(), prepared)
 	if err != nil {
 		return sendFault(err, answer)

@@ -128,6 +128,27 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// A large file's message is made on disk, in every packaging.
+func TestSendLargeFile(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{nil, {"--compress", "before-sign", "--cipher", "aes-256-gcm"}, {"--compress", "after-sign"}} {
+		s := newSendStage(t, &receivertest.Receiver{})
+		large := []byte(strings.Replace(sendInvoice, "UNZ", strings.Repeat("FTX+AAI+++goods'\r\n", 1<<20), 1))
+		s.write(t, "invoice.edi", large)
+		code, out, errs := s.send(t, flags...)
+		if code != exitOK || errs != "" {
+			t.Fatalf("%v: exit code %d: %s", flags, code, errs)
+		}
+		wantLines(t, "output", out, "200 OK", "MDN-sent-automatically; processed\n", "matches: ", "valid, by CN=receiver\n")
+		if got := s.receiver.Payloads(); len(got) != 1 || !bytes.Equal(got[0], large) {
+			t.Errorf("%v: another payload was received", flags)
+		}
+		if h := s.receiver.Requests()[0]; h.Get("Transfer-Encoding") != "" || h.Get("Content-Length") == "" {
+			t.Errorf("%v: header %v", flags, h)
+		}
+	}
+}
+
 func TestSendPlainFromStandardInput(t *testing.T) {
 	t.Parallel()
 	s := newSendStage(t, &receivertest.Receiver{})

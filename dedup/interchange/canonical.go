@@ -2,16 +2,20 @@ package interchange
 
 import "crypto/sha256"
 
-// The canonical form, version 1, is a sequence of segments: the body of the
-// interchange, its trailer, and its header last, since only the trailer proves
-// which elements of an odd header are the date. In each segment the separators
-// are information separators as in ISO 9735 level B, release characters are
-// resolved, line breaks, trailing empty elements, components and repetitions
-// are dropped, and so are blanks before the tag and empty segments. Dates and
-// times of interchange and group headers are left empty. Data octets that look
-// like a separator are escaped. Nothing else is changed: case, inner blanks,
-// order and decimal marks are content.
+// The canonical form, version 2, has two levels. A message is the sequence of
+// its segments, from header to trailer, without its own reference in either. An
+// interchange is the sequence of its other segments and, for each message, its
+// references and its digest; the interchange's header comes last, since only
+// the trailer proves which elements of an odd header are the date.
+//
+// In each segment the separators are information separators as in ISO 9735
+// level B, release characters are resolved, line breaks, trailing empty
+// elements, components and repetitions are dropped, and so are blanks before
+// the tag and empty segments. Dates and times of interchange and group headers
+// are left empty. Data octets that look like a separator are escaped. Nothing
+// else is changed: case, inner blanks, order and decimal marks are content.
 const (
+	canonMessage    = 'M' // after an escape: a message follows
 	canonEscape     = 0x1B
 	canonTerminator = 0x1C
 	canonElement    = 0x1D
@@ -19,7 +23,7 @@ const (
 	canonComponent  = 0x1F
 )
 
-// A canon writes the canonical form of one interchange into a digest. A segment
+// A canon writes the canonical form of one interchange or message into a digest. A segment
 // can be fed in pieces of any size; the state is that within a segment.
 type canon struct {
 	digest digest
@@ -36,7 +40,11 @@ type canon struct {
 	some                              bool // the segment has data
 }
 
-// begin starts an interchange. The name keeps the forms of the standards apart.
+func newCanon() canon {
+	return canon{digest: digest{hash: sha256.New()}, block: make([]byte, 0, blockSize)}
+}
+
+// begin starts a form. The name keeps those of the standards apart.
 func (c *canon) begin(name string, s *syntax) {
 	c.block, c.syntax = c.block[:0], s
 	c.write([]byte(name))
@@ -139,6 +147,19 @@ func (c *canon) separate() {
 	c.some = true
 }
 
+// message adds a message: the elements that hold its references, in header and
+// trailer, and its digest.
+func (c *canon) message(header, trailer []byte, digest [sha256.Size]byte) {
+	c.writeByte(canonEscape)
+	c.writeByte(canonMessage)
+	for _, ref := range [...][]byte{header, trailer} {
+		c.segment(0)
+		c.feed(ref)
+		c.writeByte(canonTerminator)
+	}
+	c.write(digest[:])
+}
+
 // end ends the segment; one without data leaves no trace.
 func (c *canon) end() {
 	if c.some {
@@ -172,6 +193,9 @@ func (c *canon) room(n int) []byte {
 	}
 	return c.block[len(c.block):blockSize]
 }
+
+// wrote takes in n octets that were written to the free end.
+func (c *canon) wrote(n int) { c.block = c.block[:len(c.block)+n] }
 
 func (c *canon) flush() {
 	c.block = c.digest.hand(c.block, c.block[:blockSize])[:0]

@@ -2,62 +2,45 @@ package interchange
 
 import "bytes"
 
-// Segment tags that structure an EDIFACT interchange (ISO 9735-1 §7).
+// Segment tags that structure an EDIFACT interchange (ISO 9735-1 §7), batch and
+// interactive (ISO 9735-3).
 const (
 	tagUNA tag = 'U'<<16 | 'N'<<8 | 'A'
 	tagUNB tag = 'U'<<16 | 'N'<<8 | 'B'
 	tagUNG tag = 'U'<<16 | 'N'<<8 | 'G'
 	tagUNH tag = 'U'<<16 | 'N'<<8 | 'H'
 	tagUNO tag = 'U'<<16 | 'N'<<8 | 'O'
+	tagUNP tag = 'U'<<16 | 'N'<<8 | 'P'
 	tagUNT tag = 'U'<<16 | 'N'<<8 | 'T'
 	tagUNE tag = 'U'<<16 | 'N'<<8 | 'E'
 	tagUNZ tag = 'U'<<16 | 'N'<<8 | 'Z'
-	tagBGM tag = 'B'<<16 | 'G'<<8 | 'M'
+	tagUIB tag = 'U'<<16 | 'I'<<8 | 'B'
+	tagUIH tag = 'U'<<16 | 'I'<<8 | 'H'
+	tagUIT tag = 'U'<<16 | 'I'<<8 | 'T'
+	tagUIZ tag = 'U'<<16 | 'I'<<8 | 'Z'
 )
-
-// edifactTags are the beginnings of the tags above.
-var edifactTags = newTagSet("UN", "BG")
 
 // S004 of UNG is element 4; the canonical form leaves it empty.
 const groupDate = 1 << 4
 
 // An edifact reads one EDIFACT interchange.
 type edifact struct {
-	*scanner
-	ic     *Interchange
-	syntax syntax
-	header []byte // UNB without its terminator
-	ref    []byte // 0020 of UNZ
-
-	groups, messages int // outside of groups: messages
-	inGroup          *level
-	inMessage        *level
-	hasFunction      bool // of the message
-	spare            [2]level
-}
-
-// A level is an open group or message.
-type level struct {
-	ref   []byte
-	count int // messages of the group, segments of the message
-}
-
-func (l *level) open(ref []byte) *level {
-	l.ref, l.count = append(l.ref[:0], ref...), 0
-	return l
+	envelope
+	header []byte // UNB or UIB without its terminator
+	ref    []byte // 0020 of UNZ, S302 of UIZ, as elements
+	acks   int    // messages that are CONTRL
+	lead   bool   // of the open message, see document
 }
 
 func readEDIFACT(s *scanner, ic *Interchange) {
-	e := edifact{scanner: s, ic: ic}
+	e := edifact{envelope: envelope{scanner: s, ic: ic}}
 	ic.Standard = EDIFACT
 	e.serviceCharacters()
-	s.canon.begin("edifact-c1", &e.syntax)
-	e.readHeader()
+	s.beginForm("edifact-c2", &e.syntax)
+	e.header = e.setAside()
+	e.optional = e.syntax.tag(e.header) == tagUIB
 	for !ic.Complete {
-		passed := s.takeOrdinary(&e.syntax, &edifactTags)
-		if e.inMessage != nil {
-			e.inMessage.count += passed
-		}
+		e.passed(s.takeOrdinary(&e.syntax, e.special()))
 		seg, ok := s.next(&e.syntax)
 		if !ok {
 			break
@@ -67,20 +50,9 @@ func readEDIFACT(s *scanner, ic *Interchange) {
 			ic.Standard = Content // see Interchange.Complete; the next one may bear the same reference
 			break
 		}
-		if e.inMessage != nil && len(seg.body) > 0 {
-			e.inMessage.count++
-		}
-		var skip uint32
-		if c := first(seg.body); c == 'U' || c == 'B' {
-			skip = e.structure(e.syntax.tag(seg.body), seg.body)
-		}
-		s.take(seg, skip)
+		e.segment(seg)
 	}
-	if !ic.Complete {
-		s.flag(noTrailer)
-		e.endMessage()
-		e.endGroup()
-	}
+	e.finishInterchange()
 	e.identify()
 }
 
@@ -91,145 +63,104 @@ func first(b []byte) byte {
 	return b[0]
 }
 
-// readHeader keeps UNB aside: it enters the canonical form last.
-func (e *edifact) readHeader() {
-	seg, ok := e.next(&e.syntax)
-	if !ok {
-		return
+// special are the segments that have to be looked at.
+func (e *edifact) special() *tagSet {
+	if e.lead {
+		return &edifactLead
 	}
-	if seg.long || len(seg.body) > headLimit {
-		e.flag(headerTooLong)
-		e.ic.Standard = Content
+	return &edifactBody
+}
+
+// segment follows groups and messages, and passes over one segment.
+func (e *edifact) segment(seg segment) {
+	t := e.syntax.tag(seg.body)
+	var el [9][]byte
+	if t>>16 == 'U' {
+		e.syntax.split(seg.body, element, el[:])
 	}
-	e.header = bytes.Clone(seg.body[:min(len(seg.body), headLimit)])
-	if seg.long {
+	switch t {
+	case tagUNG:
+		e.openUNG(&el)
+		e.take(seg, groupDate)
+	case tagUNH:
+		e.openUNH(el[1], el[2])
+		e.takeUnless(seg, 1)
+	case tagUIH:
+		e.openUNH(el[2], el[1])
+		e.takeUnless(seg, 2)
+	case tagUNT:
+		e.closeUNT(seg, el[1], el[2], 2)
+	case tagUIT:
+		e.closeUNT(seg, el[2], el[1], 1)
+	case tagUNO:
+		e.object(seg, &el)
+	case tagUNE:
+		e.closeGroup(e.syntax.simple(el[1]), e.refers(el[2], e.groupRef))
+		e.take(seg, 0)
+	case tagUNZ:
+		e.closeInterchange(el[1], el[2])
+		e.take(seg, 0)
+	case tagUIZ:
+		e.closeInterchange(el[2], el[1])
+		e.take(seg, 0)
+	default:
+		if len(seg.body) > 0 {
+			e.passed(1)
+		}
+		if e.lead {
+			e.document(t, seg.body)
+		}
+		e.take(seg, 0)
+	}
+}
+
+func (e *edifact) openUNG(el *[9][]byte) {
+	s := &e.syntax
+	ref := s.simple(el[5])
+	e.openGroup(Group{Type: e.short(s.simple(el[1])), Sender: e.short(el[2]), Recipient: e.short(el[3]),
+		Control: e.short(ref), Version: e.short(el[7])}, el[5], ref)
+}
+
+// openUNH takes S009 apart, or S306: what stands after the type is the version.
+func (e *edifact) openUNH(ref, identifier []byte) {
+	s := &e.syntax
+	kind := s.simple(identifier)
+	m := Message{Control: e.short(s.simple(ref))}
+	if version := identifier[len(s.part(identifier, 0)):]; len(version) > 0 {
+		m.Version = e.text(version[1:])
+	}
+	m.Type = e.addType(e.ic, kind)
+	e.openMessage(m, ref)
+	switch {
+	case m.Type == "":
+		e.message.Faults |= FaultType | FaultMissing
+	case e.inGroup && e.group.Type != "" && e.group.Type != m.Type:
+		e.message.Faults |= FaultType
+	case m.Type == "CONTRL":
+		e.acks++
+	}
+	e.lead = true
+}
+
+func (e *edifact) closeUNT(seg segment, count, ref []byte, reference uint) {
+	if !e.inMessage {
+		e.flag(strayMessageTrailer)
 		e.take(seg, 0)
 		return
 	}
-	e.advance(seg.width)
-}
-
-// structure follows groups and messages. It returns the elements that the
-// canonical form leaves empty.
-func (e *edifact) structure(t tag, body []byte) (skip uint32) {
-	if t == 0 {
-		return 0
-	}
-	var el [6][]byte
-	switch t {
-	case tagUNG:
-		e.syntax.split(body, element, el[:])
-		e.openGroup(e.syntax.simple(el[5]))
-		return groupDate
-	case tagUNH:
-		e.syntax.split(body, element, el[:])
-		e.openMessage(el[1], el[2])
-	case tagUNO:
-		e.countMessage()
-	case tagBGM:
-		e.syntax.split(body, element, el[:])
-		e.function(e.syntax.simple(el[3]))
-	case tagUNT:
-		e.syntax.split(body, element, el[:])
-		e.closeMessage(e.syntax.simple(el[1]), e.syntax.simple(el[2]))
-	case tagUNE:
-		e.syntax.split(body, element, el[:])
-		e.closeGroup(e.syntax.simple(el[1]), e.syntax.simple(el[2]))
-	case tagUNZ:
-		e.syntax.split(body, element, el[:])
-		e.closeInterchange(e.syntax.simple(el[1]), e.syntax.simple(el[2]))
-	}
-	return 0
-}
-
-func (e *edifact) openGroup(ref []byte) {
-	e.endMessage()
-	e.endGroup()
-	e.groups++
-	e.inGroup = e.spare[0].open(ref)
-}
-
-func (e *edifact) openMessage(ref, identifier []byte) {
-	e.endMessage()
-	e.countMessage()
-	e.addType(e.ic, e.syntax.simple(identifier))
-	e.inMessage = e.spare[1].open(e.syntax.simple(ref))
-	e.inMessage.count = 1
-	e.hasFunction = false
-}
-
-// countMessage counts a message or a package (UNO) where UNE or UNZ counts it.
-func (e *edifact) countMessage() {
-	if e.inGroup != nil {
-		e.inGroup.count++
-	} else {
-		e.messages++
-	}
-}
-
-// function takes up 1225 if it can be a code of its list; real messages hold
-// dates there.
-func (e *edifact) function(code []byte) {
-	if e.inMessage == nil || e.hasFunction || len(code) == 0 || len(code) > 2 || number(code) <= 0 {
-		return
-	}
-	e.hasFunction = true
-	e.addFunction(e.ic, code)
-}
-
-func (e *edifact) closeMessage(count, ref []byte) {
-	if e.inMessage == nil {
-		e.flag(strayMessageTrailer)
-		return
-	}
-	if number(count) != e.inMessage.count {
-		e.flag(messageCount)
-	}
-	if !bytes.Equal(ref, e.inMessage.ref) {
-		e.flag(messageControl)
-	}
-	e.inMessage = nil
-}
-
-func (e *edifact) closeGroup(count, ref []byte) {
-	e.endMessage()
-	if e.inGroup == nil {
-		e.flag(strayGroupTrailer)
-		return
-	}
-	if number(count) != e.inGroup.count {
-		e.flag(groupCount)
-	}
-	if !bytes.Equal(ref, e.inGroup.ref) {
-		e.flag(groupControl)
-	}
-	e.inGroup = nil
+	e.passed(1)
+	e.lead = false
+	e.closeMessage(e.syntax.simple(count), ref)
+	e.takeUnless(seg, reference)
+	e.finishMessage()
 }
 
 // closeInterchange checks 0036, which counts groups if there are any.
 func (e *edifact) closeInterchange(count, ref []byte) {
-	e.endMessage()
 	e.endGroup()
 	e.ic.Complete = true
 	e.ref = bytes.Clone(ref)
-	switch {
-	case e.groups > 0 && e.messages > 0:
-		e.flag(mixedGroups)
-	case number(count) != e.groups+e.messages:
-		e.flag(trailerCount)
-	}
-}
-
-func (e *edifact) endMessage() {
-	if e.inMessage != nil {
-		e.flag(noMessageTrailer)
-		e.inMessage = nil
-	}
-}
-
-func (e *edifact) endGroup() {
-	if e.inGroup != nil {
-		e.flag(noGroupTrailer)
-		e.inGroup = nil
+	if e.groups == 0 || e.loose == 0 {
+		e.check(&e.ic.Faults, e.counted(e.syntax.simple(count), int64(e.groups+e.loose)), FaultCount, trailerCount)
 	}
 }

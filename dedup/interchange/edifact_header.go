@@ -8,11 +8,11 @@ const newlineReach = 4 << 10
 
 // edifactMayBegin is a quick look at a segment, which may be cut off.
 func edifactMayBegin(b []byte) bool {
-	return len(b) >= 3 && b[0] == 'U' && b[1] == 'N' && (b[2] == 'A' || b[2] == 'B')
+	return len(b) >= 3 && b[0] == 'U' && (b[1] == 'N' && (b[2] == 'A' || b[2] == 'B') || b[1] == 'I' && b[2] == 'B')
 }
 
-// edifactBegins recognises UNA with usable separators before UNB, and UNB with
-// the default separators of level A (+) or level B (IS3).
+// edifactBegins recognises UNA with usable separators before UNB or UIB, and
+// those with the default separators of level A (+) or level B (IS3).
 func edifactBegins(b []byte) bool {
 	if !edifactMayBegin(b) {
 		return false
@@ -25,7 +25,7 @@ func edifactBegins(b []byte) bool {
 	}
 	rest := b[9:]
 	rest = rest[blanks(rest):]
-	return len(rest) > 3 && string(rest[:3]) == "UNB" && rest[3] == b[4]
+	return edifactMayBegin(rest) && rest[2] == 'B' && len(rest) > 3 && rest[3] == b[4]
 }
 
 // serviceCharacters reads UNA or takes the defaults (ISO 9735-1 Annex B), and
@@ -94,7 +94,7 @@ func (e *edifact) newlineTerminated(b []byte) bool {
 		}
 		b = b[i+1:]
 		switch e.syntax.tag(b) {
-		case tagUNB, tagUNG, tagUNH, tagUNZ:
+		case tagUNB, tagUNG, tagUNH, tagUNZ, tagUIB, tagUIH, tagUIZ:
 			return true
 		}
 	}
@@ -119,44 +119,75 @@ func (e *edifact) repetition(b, una []byte) {
 	e.syntax.repetition = serviceChar{c, separates(c) && e.syntax.class[c] <= quoted}
 }
 
-// identify fills in the interchange from UNB and adds UNB to the canonical
-// form.
+// unb is where a header has its elements: UNB, or UIB of an interactive
+// interchange, whose reference is that of the dialogue (S302 0300) and which
+// asks for no acknowledgement (ISO 9735-3; EDIFACT directories, UIB).
+type unb struct{ sender, recipient, date, control, ack, test int }
+
+var (
+	batchHeader       = unb{sender: 2, recipient: 3, date: 4, control: 5, ack: 9, test: 11}
+	interactiveHeader = unb{sender: 6, recipient: 7, date: 8, control: 2, ack: 13, test: 10}
+)
+
+// identify fills in the interchange from its header and adds that to the
+// canonical form.
 func (e *edifact) identify() {
 	ic, s := e.ic, &e.syntax
-	var el [14][]byte // 0 is the tag; one more than UNB has, see splitDate
+	var el [14][]byte // 0 is the tag; one more than UNB has, see splitDate, and one that it never has
 	s.split(e.header, element, el[:])
-	skip := uint32(1 << 4)
-	date, time := s.part(el[4], 0), s.part(el[4], 1)
-	after := el[5:]
-	if e.splitDate(&el) {
+	at := batchHeader
+	if e.optional {
+		at = interactiveHeader
+	}
+	skip := uint32(1) << at.date
+	date, time := s.part(el[at.date], 0), s.part(el[at.date], 1)
+	if at == batchHeader && e.splitDate(&el) {
 		e.flag(splitDateTime)
 		skip |= 1 << 5
 		time = s.part(el[5], 0)
-		after = el[6:]
+		at.control, at.ack, at.test = at.control+1, at.ack+1, at.test+1
 	}
-	e.canon.segment(skip)
-	e.canon.feed(e.header)
-	e.canon.end()
-	ic.Content = e.canon.sum()
+	s.header(e.form, e.header, skip)
+	ic.Content = e.form.sum()
 
+	ic.Header, ic.Separators = e.header, e.separators()
 	ic.Version = Text(s.simple(el[1]))
 	if v := s.value(s.part(el[1], 1)); len(v) > 0 {
 		ic.Version += ":" + Text(v)
 	}
 	ic.Date, ic.Time = Text(s.value(date)), Text(s.value(time))
 	ic.AsWritten = Written{
-		Sender: Text(s.part(el[2], 0)), SenderQualifier: Text(s.part(el[2], 1)),
-		Recipient: Text(s.part(el[3], 0)), RecipientQualifier: Text(s.part(el[3], 1)),
-		Control: Text(s.part(after[0], 0)),
+		Sender: Text(s.part(el[at.sender], 0)), SenderQualifier: Text(s.part(el[at.sender], 1)),
+		Recipient: Text(s.part(el[at.recipient], 0)), RecipientQualifier: Text(s.part(el[at.recipient], 1)),
+		Control: Text(s.part(el[at.control], 0)),
 	}
 	e.setIdentity(ic, identity{
-		sender: s.simple(el[2]), recipient: s.simple(el[3]),
-		control: s.simple(after[0]), longestParty: 35, longestControl: 14,
+		sender: s.simple(el[at.sender]), recipient: s.simple(el[at.recipient]),
+		control: s.simple(el[at.control]), longestParty: 35, longestControl: at.longestControl(),
 	})
-	if e.ref != nil && len(after[0]) > 0 && !bytes.Equal(e.ref, s.simple(after[0])) {
-		e.flag(trailerControl)
+	if len(s.simple(el[1])) == 0 || len(date) == 0 && !e.optional {
+		ic.Faults |= FaultMissing
 	}
-	e.indicators(s.simple(after[4]), s.simple(after[6]))
+	if len(el[at.control]) > 0 && ic.Complete {
+		e.check(&ic.Faults, e.refers(e.ref, el[at.control]), FaultControl, trailerControl)
+	}
+	ic.Acknowledges = e.acks > 0 && e.acks == e.messages
+	e.indicators(s.simple(el[at.ack]), s.simple(el[at.test]))
+}
+
+// header adds a header segment that is kept aside to the form.
+func (s *syntax) header(form *canon, body []byte, skip uint32) {
+	form.segment(skip)
+	form.feed(body)
+	form.end()
+}
+
+// longestControl is the length of 0020, or of 0300.
+func (h unb) longestControl() int {
+	if h == interactiveHeader {
+		return 35
+	}
+	return 14
 }
 
 // splitDate recognises a dialect, `UNB+ANSI:1+A+B+180312+1623+1'`, in which the
@@ -169,17 +200,18 @@ func (e *edifact) splitDate(el *[14][]byte) bool {
 	if len(date) != 6 && len(date) != 8 || !digits(date) || len(time) != 4 || !digits(time) || len(ref) == 0 {
 		return false
 	}
-	return !e.ic.Complete || bytes.Equal(e.ref, ref) && !bytes.Equal(e.ref, time)
+	return !e.ic.Complete || bytes.Equal(s.simple(e.ref), ref) && !bytes.Equal(s.simple(e.ref), time)
 }
 
 // indicators reads 0031 and 0035.
 func (e *edifact) indicators(ack, test []byte) {
-	e.ic.AckRequested = string(ack) == "1" || string(ack) == "2"
+	e.ic.ReceiptOnly = string(ack) == "2"
+	e.ic.AckRequested = string(ack) == "1" || e.ic.ReceiptOnly
 	switch {
 	case len(test) == 0 || string(test) == "0":
 	case len(test) == 1 && test[0] >= '1' && test[0] <= '4':
 		e.ic.Test = true
 	default:
-		e.flag(badTestIndicator)
+		e.check(&e.ic.Faults, false, FaultInvalid, badTestIndicator)
 	}
 }

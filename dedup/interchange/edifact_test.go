@@ -26,8 +26,8 @@ func TestEDIFACT(t *testing.T) {
 	if ic.Version != "UNOC:3" || ic.Date != "260301" || ic.Time != "0930" || !ic.AckRequested || !ic.Complete {
 		t.Errorf("got %+v", ic)
 	}
-	if !slices.Equal(ic.Types, []string{"ORDERS"}) || !slices.Equal(ic.Functions, []string{"9"}) {
-		t.Errorf("types %q, functions %q", ic.Types, ic.Functions)
+	if !slices.Equal(ic.Types(), []string{"ORDERS"}) || !slices.Equal(ic.Functions(), []string{"9"}) {
+		t.Errorf("types %q, functions %q", ic.Types(), ic.Functions())
 	}
 	irregular(t, ic)
 }
@@ -149,8 +149,8 @@ func TestEDIFACTMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ic := one(t, envelope("UNOA:3+A+B+260301:0930+R1", c.body, c.count+"+R1"))
-			if !ic.Complete || !slices.Equal(ic.Types, c.types) || !slices.Equal(ic.Functions, c.functions) {
-				t.Errorf("complete %t, types %q, functions %q", ic.Complete, ic.Types, ic.Functions)
+			if !ic.Complete || !slices.Equal(ic.Types(), c.types) || !slices.Equal(ic.Functions(), c.functions) {
+				t.Errorf("complete %t, types %q, functions %q", ic.Complete, ic.Types(), ic.Functions())
 			}
 			irregular(t, ic, c.irregular...)
 		})

@@ -27,11 +27,14 @@ func (s *scanner) setIdentity(ic *Interchange, id identity) {
 		case blanks(e.octets) == len(e.octets):
 			s.flag(e.missing)
 			ic.Standard = Content
+			ic.Faults |= FaultMissing
 		case len(e.octets) > maxIdentity:
 			s.flag(identityTooLong)
 			ic.Standard = Content
+			ic.Faults |= FaultInvalid
 		case len(e.octets) > e.longest:
 			s.flag(identityLong)
+			ic.Faults |= FaultInvalid
 		}
 	}
 	ic.Sender, ic.SenderQualifier = Text(id.sender), Text(id.senderQualifier)

@@ -3,20 +3,21 @@
 // kinds of message it holds, and two digests that tell a retransmission from
 // new content.
 //
-// It reads UN/EDIFACT (ISO 9735:1988 to ISO 9735-1:2002, syntax versions 1 to
-// 4) and ANSI X12 (X12.5, X12.6). Everything else, and every envelope without
-// a usable identity, becomes an interchange of Standard Content, known by its
-// digest alone. A payload may hold several interchanges, of both standards,
-// each with its own service characters.
+// It reads UN/EDIFACT, batch and interactive (ISO 9735:1988 to ISO 9735:2002,
+// syntax versions 1 to 4), ANSI X12 (X12.5, X12.6), TRADACOMS, HL7 version 2 and
+// the records of VDA. Everything else, and every envelope without a usable
+// identity, becomes an interchange of Standard Content, known by its digest
+// alone. A payload may hold several interchanges, of any standards, each with
+// its own service characters.
 //
 // Real files break the standards, so Scan never refuses one: line breaks
 // inside segments, line breaks in place of terminators, byte order marks, lost
 // trailers and wrong counts are read through and reported in Irregular.
 //
-// Not done: the content of messages is not validated; interactive EDIFACT
-// (UIB), the binary objects of EDIFACT packages (UNO/UNP) and X12 groups
-// without an ISA are not recognised; bytes are never decoded, so that neither
-// UTF-16 nor EBCDIC payloads have an identity.
+// Not done: the content of messages is not validated beyond their envelope;
+// messages and groups without an interchange header have no identity; bytes are
+// never decoded, so that neither UTF-16 nor EBCDIC payloads have one, which
+// Irregular says.
 //
 // Scan makes one pass, in memory that does not depend on the size of the
 // payload. It may be called from any number of goroutines at once; for payloads
@@ -28,20 +29,23 @@ import "crypto/sha256"
 // ContentVersion is the version of the canonical form behind
 // Interchange.Content. It is stored beside every digest: digests of different
 // versions say nothing about each other.
-const ContentVersion = 1
+const ContentVersion = 2
 
 // MaxInterchanges bounds how many interchanges of one payload are told apart.
 // What follows the last of them is one interchange of Standard Content, so that
 // nothing is lost and memory stays bounded (some 10 MiB for 10000).
 const MaxInterchanges = 10000
 
-// Bounds on what is listed of one interchange. An interchange beyond them is
-// marked irregular; its digests and counts cover all of it.
+// MaxMessages bounds how many groups and messages of one payload are listed. An
+// interchange beyond it is marked irregular; its digests and counts cover all of
+// it.
+const MaxMessages = 10000
+
+// Bounds on the parts of a reference.
 const (
-	maxListed   = 1000 // entries of Types and of Functions
-	maxDistinct = 64   // entries of MessageTypes
-	maxIdentity = 64   // octets of one identity element
-	maxType     = 35   // octets of one message type
+	maxDistinct = 64 // entries of MessageTypes
+	maxIdentity = 64 // octets of one identity element
+	maxType     = 35 // octets of one message type
 )
 
 // Standard names the envelope standard of an interchange.
@@ -49,28 +53,37 @@ type Standard string
 
 // The standards told apart. Content is any octets known by their digest only.
 const (
-	EDIFACT Standard = "edifact"
-	X12     Standard = "x12"
-	Content Standard = "content"
+	EDIFACT   Standard = "edifact"
+	X12       Standard = "x12"
+	TRADACOMS Standard = "tradacoms"
+	HL7       Standard = "hl7"
+	VDA       Standard = "vda"
+	Content   Standard = "content"
 )
 
 // A Reference is what makes two interchanges the same one in the eyes of the
-// partners: ISO 9735-1 Annex C (0004, 0010, 0020) and X12.5 §5.1.2 (ISA05 to
-// ISA08, ISA13). Dates are no part of it, since a retransmission that is built
-// anew carries a new one. Text fields are made with Text.
+// partners: ISO 9735-1 Annex C (0004, 0010, 0020), ISO 9735-3 (0300), X12.5
+// §5.1.2 (ISA05 to ISA08, ISA13), STX (FROM, UNTO, SNRF), MSH-3 to MSH-6 and
+// MSH-10, and the numbers of customer, supplier and transmission of VDA. Dates
+// are no part of it, since a retransmission that is built anew carries a new
+// one. Text fields are made with Text.
 type Reference struct {
 	Standard Standard
-	Sender   string // 0004; ISA06 without its padding; "" for Content
-	// SenderQualifier is ISA05. It is empty for EDIFACT: networks add and drop
-	// 0007 on the way, so it is kept in AsWritten and out of the identity.
+	// Sender is 0004, ISA06 without its padding, the code in FROM, or a colon and
+	// its name, MSH-3, or a bar and MSH-4 without it; "" for Content.
+	Sender string
+	// SenderQualifier is ISA05 or MSH-4. It is empty for EDIFACT: networks add
+	// and drop 0007 on the way, so it is kept in AsWritten and out of the identity.
 	SenderQualifier    string
-	Recipient          string // 0010; ISA08 without its padding
-	RecipientQualifier string // ISA07; empty for EDIFACT
+	Recipient          string // 0010, ISA08, UNTO, MSH-5 in the same way
+	RecipientQualifier string // ISA07, MSH-6
 	// Control is 0020 as it stands, or ISA13 as at least nine digits, or
 	// "sha256:" and the hexadecimal raw digest for Content.
-	Control      string
-	MessageTypes []string // 0065 or ST01, sorted, each once; nil for Content
-	Test         bool     // 0035 is 1 to 4; ISA15 is T
+	Control string
+	// MessageTypes are sorted, each once: 0065, ST01, the type of MHD, MSH-9 as
+	// "ADT^A03", the number of a VDA recommendation; nil for Content.
+	MessageTypes []string
+	Test         bool // 0035 is 1 to 4; ISA15 is T; MSH-11 is T or D
 }
 
 // Written holds parts of the header octet for octet as the sender wrote them,
@@ -85,18 +98,11 @@ type Written struct {
 // fields after the Reference are filled as far as the header allowed.
 type Interchange struct {
 	Reference
-	AsWritten Written
-	Version   string // syntax identifier and version, "UNOC:3"; ISA12, "00501"
-	Date      string // 0017 or ISA09 as written, valid or not
-	Time      string // 0019 or ISA10 as written
-	// Types lists the message type of every message in order of appearance, at
-	// most 1000 of them; "TA1" for an X12 interchange that holds nothing else.
-	Types []string
-	// Functions lists the message functions (BGM 1225, X12 element 353) in
-	// order of appearance, at most one a message and 1000 in all. A message
-	// that states none, or states no code of the list, adds nothing.
-	Functions    []string
-	AckRequested bool // 0031 is 1 or 2; ISA14 is 1
+	AsWritten    Written
+	Version      string // syntax identifier and version, "UNOC:3"; ISA12, "00501"
+	Date         string // 0017 or ISA09 as written, valid or not
+	Time         string // 0019 or ISA10 as written
+	AckRequested bool   // 0031 is 1 or 2; ISA14 is 1
 	// ReceiptOnly says that no more than an indication of receipt is asked for:
 	// 0031 is 2.
 	ReceiptOnly bool
@@ -116,7 +122,8 @@ type Interchange struct {
 	Messages []Message
 	Faults   Faults // of the envelope itself
 
-	// Complete says that the trailer (UNZ, IEA) was there. Whether it agrees
+	// Complete says that the trailer (UNZ, IEA, END …) was there; a single HL7
+	// message has none and always is. Whether it agrees
 	// with the header is a matter of Irregular. An interchange that is not
 	// complete should not come to own its reference.
 	Complete bool
@@ -128,7 +135,8 @@ type Interchange struct {
 	// Content is the SHA-256 of the canonical form, which is the same for two
 	// interchanges that differ only in service characters, line breaks,
 	// padding, trailing empty elements and the date and time of the envelope.
-	// For Standard Content it equals Raw.
+	// Of each message it holds the references and the Digest, so that every
+	// octet is digested once for both. For Standard Content it equals Raw.
 	Content [sha256.Size]byte
 	// Irregular lists deviations as constant short texts, each once.
 	Irregular []string

@@ -9,6 +9,9 @@ const (
 	junkAfter
 	unrecognised
 	tooMany
+	utf16Text
+	ebcdicText
+	noHeader
 	oddServiceChars
 	newlineTerminator
 	oddHeaderLayout
@@ -49,6 +52,9 @@ var irregularTexts = [irregularities]string{
 	junkAfter:             "unknown octets after the trailer",
 	unrecognised:          "content not recognised after an interchange",
 	tooMany:               "too many interchanges, the rest is not told apart",
+	utf16Text:             "text in UTF-16, which has no identity",
+	ebcdicText:            "text in EBCDIC, which has no identity",
+	noHeader:              "messages without an interchange header",
 	oddServiceChars:       "unusable service characters in UNA",
 	newlineTerminator:     "line break in place of the segment terminator",
 	oddHeaderLayout:       "ISA is not of fixed length",

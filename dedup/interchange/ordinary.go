@@ -1,5 +1,8 @@
 package interchange
 
+// leastRoom is what translate is given to write to, at least.
+const leastRoom = 4 << 10
+
 // A tagSet tells segments that a reader has to see from the ordinary ones, by
 // the first two octets of their tags. It may let too many through to the
 // reader, never too few: a tag that is wrapped cannot be translated anyway.
@@ -25,27 +28,19 @@ func (t *tagSet) has(b []byte) bool { return t.first[b[0]]&t.second[b[1]] != 0 }
 // translation, and returns how many there were. It stops for many reasons, and
 // may stop before the first.
 func (s *scanner) takeOrdinary(syn *syntax, special *tagSet) (segments int) {
-	if len(syn.tail) > 0 {
+	if len(syn.tail) > 0 || !syn.words.usable {
 		return 0
 	}
 	b := s.need(lookahead)
 	at := 0
 	for {
-		at += indent(syn, b[at:])
-		rest := b[at:min(len(b), at+maxFast)]
-		if len(rest) < 8 || special.has(rest) {
+		room := s.form.room(leastRoom)
+		read, written, n := syn.words.translate(room, b[at:min(len(b), at+len(room))], syn, special)
+		s.form.wrote(written)
+		at += read
+		segments += n
+		if n == 0 {
 			break
-		}
-		room := s.canon.room(maxFast + 1)
-		n := syn.words.translate(room, rest)
-		if n < 0 {
-			break
-		}
-		at += n + 1
-		if n > 0 {
-			room[n] = canonTerminator
-			s.canon.block = s.canon.block[:len(s.canon.block)+n+1]
-			segments++
 		}
 	}
 	s.advance(at)

@@ -104,10 +104,14 @@ func TestScanAny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder
 		for range rapid.IntRange(0, 4).Draw(t, "interchanges") {
-			if rapid.Bool().Draw(t, "edifact") {
+			switch standard := rapid.SampledFrom([]interchange.Standard{interchange.EDIFACT, interchange.X12, interchange.TRADACOMS,
+				interchange.HL7, interchange.VDA}).Draw(t, "standard"); standard {
+			case interchange.EDIFACT:
 				b.WriteString(edifactScript.Draw(t, "script").edifact(edifactModel.Draw(t, "interchange")))
-			} else {
+			case interchange.X12:
 				b.WriteString(x12Script.Draw(t, "script").x12(x12Model.Draw(t, "interchange"), "260301", "0930"))
+			default:
+				b.WriteString(samples()[standard])
 			}
 			b.WriteString(rapid.SampledFrom([]string{"", "\r\n", "\x00\x00", " \x1a", "\n-- junk --\n"}).Draw(t, "between"))
 			b.WriteString(strings.Repeat("\n", rapid.SampledFrom([]int{0, 9000, 70000}).Draw(t, "lines")))

@@ -1,6 +1,7 @@
 package interchange
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -31,13 +32,22 @@ type reader struct {
 var readers = [...]reader{
 	{begins: edifactBegins, read: readEDIFACT},
 	{begins: x12Begins, read: readX12},
+	{begins: tradacomsBegins, read: readTRADACOMS},
+	{begins: hl7Begins, read: readHL7},
+	{begins: vdaBegins, read: readVDA},
 }
 
 // A scanner is at work on one payload.
 type scanner struct {
 	window
-	canon  canon
+	// whole takes the canonical form of an interchange, part that of the message
+	// that is open; form is the one that segments go to.
+	whole, part canon
+	form        *canon
+	formName    string
+
 	found  []Interchange
+	listed int               // groups and messages of all
 	odd    irregularSet      // of the last one found
 	intern map[string]string // texts of types and functions, by their octets
 }
@@ -45,7 +55,8 @@ type scanner struct {
 var scanners = sync.Pool{New: func() any {
 	return &scanner{
 		window: newWindow(),
-		canon:  canon{digest: digest{hash: sha256.New()}, block: make([]byte, 0, blockSize)},
+		whole:  newCanon(),
+		part:   newCanon(),
 		intern: make(map[string]string),
 	}
 }}
@@ -68,8 +79,9 @@ func Scan(r io.Reader) ([]Interchange, error) {
 // close leaves nothing behind but buffers.
 func (s *scanner) close() {
 	s.raw.stop()
-	s.canon.digest.stop()
-	s.r, s.found, s.odd = nil, nil, 0
+	s.whole.digest.stop()
+	s.part.digest.stop()
+	s.r, s.found, s.odd, s.listed = nil, nil, 0, 0
 	clear(s.intern)
 }
 
@@ -142,12 +154,13 @@ func reading(b []byte) *reader {
 }
 
 // blanks counts octets that mean nothing between interchanges: white space,
-// the filling of fixed records, the end-of-file mark of CP/M and MS-DOS, and
-// byte order marks, which stand in the middle where files were joined.
+// the filling of fixed records, the end-of-file mark of CP/M and MS-DOS, the
+// frame of HL7's blocks, and byte order marks, which stand in the middle where
+// files were joined.
 func blanks(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
-		case ' ', '\t', '\r', '\n', 0, 0x1A:
+		case ' ', '\t', '\r', '\n', 0, 0x1A, 0x0B, blockEnd:
 		case 0xEF:
 			if i+3 > len(b) || b[i+1] != 0xBB || b[i+2] != 0xBF {
 				return i
@@ -186,8 +199,46 @@ func (s *scanner) rest(n int, why irregularity) {
 		s.found = append(s.found, Interchange{})
 	}
 	s.last().Standard = Content
+	s.explain(s.need(lookahead))
 	s.drain()
 	s.finish()
+}
+
+// beginForm starts the canonical form of an interchange.
+func (s *scanner) beginForm(name string, syn *syntax) {
+	s.form, s.formName = &s.whole, name
+	s.whole.begin(name, syn)
+}
+
+// openPart starts the canonical form of a message.
+func (s *scanner) openPart() {
+	s.form = &s.part
+	s.part.begin(s.formName, s.whole.syntax)
+}
+
+// closePart ends that of a message, whose references are given as they stand.
+func (s *scanner) closePart(header, trailer []byte) [sha256.Size]byte {
+	digest := s.part.sum()
+	s.form = &s.whole
+	s.whole.message(header, trailer, digest)
+	return digest
+}
+
+// explain tells why content that looks like an interchange is none. Its octets
+// are not decoded: a reference that depended on that would be another one where
+// a network decodes on the way.
+func (s *scanner) explain(b []byte) {
+	begins := func(some ...string) bool {
+		return slices.ContainsFunc(some, func(p string) bool { return bytes.HasPrefix(b, []byte(p)) })
+	}
+	switch {
+	case begins("\xFF\xFE", "\xFE\xFF", "U\x00N\x00", "\x00U\x00N", "I\x00S\x00A\x00", "\x00I\x00S\x00A", "<\x00", "\x00<"):
+		s.flag(utf16Text)
+	case begins("\xC9\xE2\xC1", "\xE4\xD5\xC1", "\xE4\xD5\xC2"): // ISA, UNA, UNB
+		s.flag(ebcdicText)
+	case begins("UNH+", "UNG+", "UIH+", "GS*", "ST*", "MHD="):
+		s.flag(noHeader)
+	}
 }
 
 func (s *scanner) flag(i irregularity) { s.odd.add(i) }

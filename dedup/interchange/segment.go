@@ -57,13 +57,13 @@ func indent(syn *syntax, b []byte) int {
 // take passes over a segment and adds it to the canonical form, the elements in
 // skip left empty.
 func (s *scanner) take(seg segment, skip uint32) {
-	s.canon.segment(skip)
+	s.form.segment(skip)
 	if seg.long {
 		s.takeRest()
 		return
 	}
-	s.canon.feed(seg.body)
-	s.canon.end()
+	s.form.feed(seg.body)
+	s.form.end()
 	s.advance(seg.width)
 	s.skipTail()
 }
@@ -77,15 +77,31 @@ func (s *scanner) takeRest() {
 			break
 		}
 		var n int
-		n, ended = s.canon.feed(b)
+		n, ended = s.form.feed(b)
 		s.advance(n)
 	}
-	s.canon.end()
+	s.form.end()
 	s.skipTail()
 }
 
+// takeOctets passes over n octets, or all that are left, which enter the
+// canonical form as they are, and returns how many were missing.
+func (s *scanner) takeOctets(n int64) (missing int64) {
+	for n > 0 {
+		b := s.need(1)
+		if len(b) == 0 {
+			return n
+		}
+		b = b[:min(int64(len(b)), n)]
+		s.form.write(b)
+		s.advance(len(b))
+		n -= int64(len(b))
+	}
+	return 0
+}
+
 func (s *scanner) skipTail() {
-	tail := s.canon.syntax.tail
+	tail := s.form.syntax.tail
 	if len(tail) > 0 && bytes.HasPrefix(s.need(len(tail)), tail) {
 		s.advance(len(tail))
 	}

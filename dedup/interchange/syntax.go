@@ -22,6 +22,14 @@ type serviceChar struct {
 	used bool
 }
 
+// octet is the character, or 0 if it has no role.
+func (c serviceChar) octet() byte {
+	if !c.used {
+		return 0
+	}
+	return c.char
+}
+
 // A syntax holds the service characters of one interchange.
 type syntax struct {
 	component, element, release, repetition, terminator serviceChar
@@ -171,16 +179,24 @@ func (s *syntax) tag(b []byte) tag {
 
 // number reads an unsigned count, zero padded or not; -1 if it is none.
 func number(b []byte) int {
+	if n := size(b); n < 1e9 {
+		return int(n)
+	}
+	return -1
+}
+
+// size is number for lengths of up to 18 digits.
+func size(b []byte) int64 {
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 || !digits(b) {
 		return -1
 	}
-	if b = bytes.TrimLeft(b, "0"); len(b) > 9 {
+	if b = bytes.TrimLeft(b, "0"); len(b) > 18 {
 		return -1
 	}
-	n := 0
+	var n int64
 	for _, c := range b {
-		n = n*10 + int(c-'0')
+		n = n*10 + int64(c-'0')
 	}
 	return n
 }

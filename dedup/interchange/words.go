@@ -5,9 +5,6 @@ import (
 	"math/bits"
 )
 
-// maxFast is the longest segment that translate takes on.
-const maxFast = 2 << 10
-
 const (
 	ones  = 0x0101010101010101
 	highs = 0x80 * ones
@@ -15,17 +12,18 @@ const (
 )
 
 // words holds what translate needs of a syntax, each octet repeated eight times
-// over. A role that no octet has gets an empty mask.
+// over. no… is all ones for a role that no octet has, and else empty.
 type words struct {
-	terminator, element, component     uint64
-	repetition, repetitionMask         uint64
-	release, releaseMask               uint64
-	componentMask                      uint64
-	toElement, toComponent, toRepetion uint64 // XORed into a separator
+	usable                               bool // no service character is beyond ASCII
+	terminator, element                  uint64
+	component, noComponent               uint64
+	repetition, noRepetition             uint64
+	release, noRelease                   uint64
+	toElement, toComponent, toRepetition uint64 // XORed into a separator
 }
 
 func newWords(classes *[256]class) words {
-	var w words
+	w := words{usable: true, noComponent: ^uint64(0), noRepetition: ^uint64(0), noRelease: ^uint64(0)}
 	for c, cl := range classes {
 		all := uint64(c) * ones
 		switch cl {
@@ -34,62 +32,82 @@ func newWords(classes *[256]class) words {
 		case element:
 			w.element, w.toElement = all, uint64(c)^canonElement
 		case component:
-			w.component, w.componentMask, w.toComponent = all, highs, uint64(c)^canonComponent
+			w.component, w.noComponent, w.toComponent = all, 0, uint64(c)^canonComponent
 		case repetition:
-			w.repetition, w.repetitionMask, w.toRepetion = all, highs, uint64(c)^canonRepetition
+			w.repetition, w.noRepetition, w.toRepetition = all, 0, uint64(c)^canonRepetition
 		case release:
-			w.release, w.releaseMask = all, highs
+			w.release, w.noRelease = all, 0
+		default:
+			continue
 		}
+		w.usable = w.usable && c < 0x80
 	}
 	return w
 }
 
-// equal has the high bit set in every octet in which x and y are equal.
-func equal(x, y uint64) uint64 {
-	x ^= y
-	return ^((x&lows + lows) | x | lows)
+// translate is the fast way to the canonical form, for segments that need
+// nothing but other separators. It writes them from src into dst, which is no
+// shorter, and returns how many octets it has read and written and how many
+// segments these are. It stops before a segment that has no terminator in src,
+// is special, or needs anything else: a release character, a line break or other
+// control character, a trailing empty element or component to be dropped.
+func (w *words) translate(dst, src []byte, syn *syntax, special *tagSet) (read, written, segments int) {
+	for {
+		if read < len(src) && src[read] <= ' ' {
+			read += indent(syn, src[read:])
+		}
+		if len(src)-read < 8 || special.has(src[read:]) {
+			return read, written, segments
+		}
+		n := w.segment(dst[written:], src[read:])
+		if n < 0 {
+			return read, written, segments
+		}
+		if n > 0 {
+			dst[written+n] = canonTerminator
+			written += n + 1
+			segments++
+		}
+		read += n + 1
+	}
 }
 
-// firstEqual is cheaper than equal: it is right up to the first equal octet.
-func firstEqual(x, y uint64) uint64 {
-	x ^= y
-	return (x - ones) &^ x & highs
-}
-
-// translate is the fast way to the canonical form, for a segment that needs
-// nothing but other separators: it writes src up to its terminator into dst,
-// eight octets at a time, and returns the length. It gives up (-1) if there is
-// no terminator in src or if anything else is to be done: a release character,
-// a line break or other control character, a trailing empty element or
-// component. dst is at least as long as src.
-func (w *words) translate(dst, src []byte) int {
-	var odd, low, elements uint64 // low, elements: separators that ended the previous word
+// segment translates one segment up to its terminator, eight octets at a time,
+// and returns its length, or -1 if that is not enough.
+//
+// The words named not… have the high bit clear in every octet that is the
+// character, and only there: below 0x80 nothing is carried from one octet to the
+// next, and octets beyond are no character.
+func (w *words) segment(dst, src []byte) int {
+	right := uint64(highs)                             // high bits clear where something else is to be done
+	components, elements := uint64(0x80), uint64(0x80) // of the last octet of the previous word
 	for i := 0; len(src) >= 8 && len(dst) >= 8; i += 8 {
 		x := binary.LittleEndian.Uint64(src)
-		t := firstEqual(x, w.terminator)
-		e := equal(x, w.element)
-		c := equal(x, w.component) & w.componentMask
-		y := x ^ (e>>7)*w.toElement ^ (c>>7)*w.toComponent
-		if w.repetitionMask != 0 {
-			p := equal(x, w.repetition)
-			y ^= (p >> 7) * w.toRepetion
-			// "**" is taken for odd too: that costs time, not correctness.
-			odd |= (c<<8 | low | p<<8) & p & (t ^ (t - 1))
-			c |= p
+		ascii := x & lows
+		notTerminator := ascii ^ w.terminator + lows | x
+		notElement := ascii ^ w.element + lows | x
+		notComponent := ascii ^ w.component + lows | x | w.noComponent
+		y := x ^ ^notElement&highs>>7*w.toElement ^ ^notComponent&highs>>7*w.toComponent
+		// Neither a release character nor, but for a terminator, below a space.
+		fine := (ascii^w.release+lows|w.noRelease)&(ascii+0x60*ones|^notTerminator) | x
+		if w.noRepetition == 0 {
+			notRepetition := ascii ^ w.repetition + lows | x
+			y ^= ^notRepetition & highs >> 7 * w.toRepetition
+			notComponent &= notRepetition
+			// "**" is not taken for fine: that costs time, not correctness.
+			fine &= notComponent<<8 | components | notRepetition
 		}
-		// A separator before one of higher rank closes an empty part. Whatever
-		// follows the terminator does not count; if there is none, all counts.
-		odd |= ((c<<8|low)&(e|t) | (e<<8|elements)&t) & (t ^ (t - 1))
-		// Release characters, and octets below a space.
-		odd |= (firstEqual(x, w.release)&w.releaseMask | (x-' '*ones)&^x&highs) & (t - 1) &^ t
-		low, elements = c>>56, e>>56
+		// A separator before one of higher rank closes an empty part.
+		fine &= (notComponent<<8 | components | notElement&notTerminator) & (notElement<<8 | elements | notTerminator)
 		binary.LittleEndian.PutUint64(dst, y)
-		if t != 0 {
-			if odd != 0 {
+		if end := ^notTerminator & highs; end != 0 {
+			if (fine|^(end^(end-1)))&right&highs != highs { // what follows the terminator does not count
 				return -1
 			}
-			return i + bits.TrailingZeros64(t)/8
+			return i + bits.TrailingZeros64(end)/8
 		}
+		right &= fine
+		components, elements = notComponent>>56, notElement>>56
 		src, dst = src[8:], dst[8:]
 	}
 	return -1

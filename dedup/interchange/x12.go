@@ -3,7 +3,7 @@ package interchange
 import "bytes"
 
 // Segment tags that structure an X12 interchange, and those that hold binary
-// data or a purpose code.
+// data.
 const (
 	tagGS  tag = 'G'<<8 | 'S'
 	tagGE  tag = 'G'<<8 | 'E'
@@ -15,25 +15,22 @@ const (
 	tagBDS tag = 'B'<<16 | 'D'<<8 | 'S'
 )
 
-// x12Tags are the beginnings of the tags above and below.
-var x12Tags = newTagSet("IS", "IE", "GS", "GE", "ST", "SE", "TA", "B")
-
 // GS04 and GS05 are the date and time of a group; the canonical form leaves
 // them empty.
 const groupDateTime = 1<<4 | 1<<5
 
 // An x12 reads one X12 interchange.
 type x12 struct {
-	*scanner
-	ic  *Interchange
+	envelope
 	isa isa
+	ta1 bool
+	// acks counts sets that are functional acknowledgements.
+	acks int
 
-	groups     int
-	inGroup    *level
-	inSet      *level
-	hasPurpose bool // of the set
-	ta1        bool
-	spare      [2]level
+	// Of the open set: whether its document is still to be read, and, if it is
+	// an 837, whether there was a claim and what frequency all claims had.
+	lead, claims, claimed bool
+	frequency             string
 }
 
 func x12Begins(b []byte) bool {
@@ -45,17 +42,13 @@ func x12Begins(b []byte) bool {
 }
 
 func readX12(s *scanner, ic *Interchange) {
-	x := x12{scanner: s, ic: ic}
+	x := x12{envelope: envelope{scanner: s, ic: ic}}
 	ic.Standard = X12
 	x.readHeader()
-	syn := &x.isa.syntax
-	s.canon.begin("x12-c1", syn)
+	s.beginForm("x12-c2", &x.syntax)
 	for !ic.Complete {
-		passed := s.takeOrdinary(syn, &x12Tags)
-		if x.inSet != nil {
-			x.inSet.count += passed
-		}
-		seg, ok := s.next(syn)
+		x.passed(s.takeOrdinary(&x.syntax, x.special()))
+		seg, ok := s.next(&x.syntax)
 		if !ok {
 			break
 		}
@@ -64,125 +57,139 @@ func readX12(s *scanner, ic *Interchange) {
 			ic.Standard = Content // as for EDIFACT
 			break
 		}
-		if x.inSet != nil && len(seg.body) > 0 {
-			x.inSet.count++
-		}
-		t := syn.tag(seg.body)
-		if t == tagBIN || t == tagBDS {
-			x.binary(t, seg)
-			continue
-		}
-		s.take(seg, x.structure(t, seg.body))
+		x.segment(seg)
 	}
-	if !ic.Complete {
-		s.flag(noTrailer)
-		x.endSet()
-		x.endGroup()
-	}
+	x.endSet()
+	x.finishInterchange()
 	x.canonicalHeader()
 	x.identify()
 }
 
+// special are the segments that have to be looked at.
+func (x *x12) special() *tagSet {
+	switch {
+	case x.claims:
+		return &x12Claims
+	case x.lead:
+		return &x12Lead
+	}
+	return &x12Body
+}
+
 // readHeader copies ISA out of the window and passes over it.
 func (x *x12) readHeader() {
-	h, _ := parseISA(x.need(lookahead))
+	b := x.need(lookahead)
+	h, _ := parseISA(b)
 	kept := make([]byte, 0, h.length)
 	for i, el := range h.el {
 		start := len(kept)
 		kept = append(kept, el...)
 		h.el[i] = kept[start:]
 	}
-	x.isa = h
-	x.isa.syntax.prepare()
+	x.ic.Header = bytes.Clone(b[:h.length-1-len(h.syntax.tail)])
+	x.isa, x.syntax = h, h.syntax
+	x.syntax.prepare()
 	x.advance(h.length)
 }
 
-// structure follows groups and transaction sets. It returns the elements that
-// the canonical form leaves empty.
-func (x *x12) structure(t tag, body []byte) (skip uint32) {
+// segment follows groups and transaction sets, and passes over one segment.
+func (x *x12) segment(seg segment) {
+	t := x.syntax.tag(seg.body)
 	var el [10][]byte
 	switch t {
 	case tagGS:
-		x.split(body, &el)
-		x.openGroup(el[6])
-		return groupDateTime
+		x.split(seg.body, &el)
+		x.openGS(&el)
+		x.take(seg, groupDateTime)
 	case tagGE:
-		x.split(body, &el)
-		x.closeGroup(el[1], el[2])
+		x.split(seg.body, &el)
+		x.endSet()
+		x.closeGroup(el[1], sameNumber(el[2], x.groupRef))
+		x.take(seg, 0)
 	case tagST:
-		x.split(body, &el)
-		x.openSet(el[1], el[2])
+		x.syntax.split(seg.body, element, el[:])
+		x.openST(el[1], el[2], el[3])
+		x.takeUnless(seg, 2)
 	case tagSE:
-		x.split(body, &el)
-		x.closeSet(el[1], el[2])
-	case tagTA1:
-		x.ta1 = true
+		x.syntax.split(seg.body, element, el[:])
+		x.closeSE(seg, el[1], el[2])
 	case tagIEA:
-		x.split(body, &el)
+		x.split(seg.body, &el)
 		x.closeInterchange(el[1], el[2])
+		x.take(seg, 0)
+	case tagBIN, tagBDS:
+		x.passed(1)
+		x.binary(t, seg)
 	default:
-		if t>>16 == 'B' && x.inSet != nil && !x.hasPurpose {
-			x.purpose(t, body)
+		x.ta1 = x.ta1 || t == tagTA1
+		if len(seg.body) > 0 {
+			x.passed(1)
 		}
+		if x.lead || x.claims {
+			x.document(t, seg.body)
+		}
+		x.take(seg, 0)
 	}
-	return 0
 }
 
 // split gives the values of the elements. A component separator that was
 // mistaken for the terminator ends them, which is of no other use here.
 func (x *x12) split(body []byte, el *[10][]byte) {
-	s := &x.isa.syntax
-	n := s.split(body, element, el[:])
+	n := x.syntax.split(body, element, el[:])
 	for i := range el[:n] {
-		el[i] = bytes.Trim(s.simple(el[i]), " ")
+		el[i] = x.trimmed(el[i])
 	}
 }
 
-func (x *x12) openGroup(control []byte) {
+func (x *x12) trimmed(el []byte) []byte { return bytes.Trim(x.syntax.simple(el), " ") }
+
+func (x *x12) openGS(el *[10][]byte) {
 	x.endSet()
-	x.endGroup()
-	x.groups++
-	x.inGroup = x.spare[0].open(control)
+	// X12.6 §3.9.1: type, parties and number together are unique.
+	name := bytes.Join([][]byte{el[1], el[2], el[3], bytes.TrimLeft(el[6], "0")}, []byte{0})
+	x.openGroup(Group{Type: x.short(el[1]), Sender: x.short(el[2]), Recipient: x.short(el[3]), Control: x.short(el[6]),
+		Version: x.short(el[8])}, el[6], name)
 }
 
-func (x *x12) closeGroup(count, control []byte) {
+func (x *x12) openST(identifier, control, version []byte) {
 	x.endSet()
-	if x.inGroup == nil {
-		x.flag(strayGroupTrailer)
-		return
+	kind := x.addType(x.ic, x.trimmed(identifier))
+	x.openMessage(Message{Type: kind, Control: x.short(x.trimmed(control)), Version: x.text(x.trimmed(version))}, control)
+	switch kind {
+	case "":
+		x.message.Faults |= FaultType | FaultMissing
+	case "997", "999":
+		x.acks++
 	}
-	if number(count) != x.inGroup.count {
-		x.flag(groupCount)
-	}
-	if !sameNumber(control, x.inGroup.ref) {
-		x.flag(groupControl)
-	}
-	x.inGroup = nil
+	x.lead, x.claims, x.claimed, x.frequency = true, kind == "837", false, ""
 }
 
-func (x *x12) openSet(identifier, control []byte) {
-	x.endSet()
-	if x.inGroup != nil {
-		x.inGroup.count++
-	}
-	x.addType(x.ic, identifier)
-	x.inSet = x.spare[1].open(control)
-	x.inSet.count = 1
-	x.hasPurpose = false
-}
-
-func (x *x12) closeSet(count, control []byte) {
-	if x.inSet == nil {
+func (x *x12) closeSE(seg segment, count, control []byte) {
+	if !x.inMessage {
 		x.flag(strayMessageTrailer)
+		x.take(seg, 0)
 		return
 	}
-	if number(count) != x.inSet.count {
-		x.flag(messageCount)
+	x.passed(1)
+	x.closeMessage(x.trimmed(count), control)
+	x.takeUnless(seg, 2)
+	x.endDocument()
+	x.finishMessage()
+}
+
+// endSet ends a set that has no trailer.
+func (x *x12) endSet() {
+	x.endDocument()
+	x.endMessage()
+}
+
+// endDocument lets the claims of an 837 say what its function is, unless they
+// are originals.
+func (x *x12) endDocument() {
+	if x.inMessage && x.claimed && x.frequency != claimOriginal {
+		x.message.Function = x.frequency
 	}
-	if !bytes.Equal(control, x.inSet.ref) {
-		x.flag(messageControl)
-	}
-	x.inSet = nil
+	x.lead, x.claims, x.claimed = false, false, false
 }
 
 // closeInterchange checks IEA. IEA01 of an interchange without groups is 0 by
@@ -191,26 +198,9 @@ func (x *x12) closeInterchange(count, control []byte) {
 	x.endSet()
 	x.endGroup()
 	x.ic.Complete = true
-	if n := number(count); n != x.groups && (x.groups > 0 || n != 1) {
-		x.flag(trailerCount)
-	}
-	if !sameNumber(control, isaValue(x.isa.el[13])) {
-		x.flag(trailerControl)
-	}
-}
-
-func (x *x12) endSet() {
-	if x.inSet != nil {
-		x.flag(noMessageTrailer)
-		x.inSet = nil
-	}
-}
-
-func (x *x12) endGroup() {
-	if x.inGroup != nil {
-		x.flag(noGroupTrailer)
-		x.inGroup = nil
-	}
+	n := number(count)
+	x.check(&x.ic.Faults, n == x.groups || x.groups == 0 && n == 1, FaultCount, trailerCount)
+	x.check(&x.ic.Faults, sameNumber(control, isaValue(x.isa.el[13])), FaultControl, trailerControl)
 }
 
 // sameNumber compares control numbers (N0), which may be zero padded.

@@ -14,21 +14,12 @@ func (x *x12) binary(t tag, seg segment) {
 		x.take(seg, 0)
 		return
 	}
-	x.canon.segment(0)
-	x.canon.feed(seg.body[:head])
-	x.canon.separate()
+	x.form.segment(0)
+	x.form.feed(seg.body[:head])
+	x.form.separate()
 	x.advance(head)
-	for length > 0 {
-		b := x.need(1)
-		if len(b) == 0 {
-			break
-		}
-		b = b[:min(int64(len(b)), length)]
-		x.canon.write(b)
-		x.advance(len(b))
-		length -= int64(len(b))
-	}
-	if b := x.need(1); length > 0 || len(b) == 0 || x.isa.syntax.class[b[0]] != terminator {
+	missing := x.takeOctets(length)
+	if b := x.need(1); missing > 0 || len(b) == 0 || x.syntax.class[b[0]] != terminator {
 		x.flag(binaryLength)
 	}
 	x.takeRest()
@@ -37,7 +28,7 @@ func (x *x12) binary(t tag, seg segment) {
 // binaryHead returns where the data begin and how long they are; 0 if that is
 // not stated.
 func (x *x12) binaryHead(body []byte, lengthAt int) (head int, length int64) {
-	s := &x.isa.syntax
+	s := &x.syntax
 	at, stated := 0, false
 	for i, c := range body {
 		switch cl := s.class[c]; {

@@ -14,7 +14,7 @@ func (x *x12) identify() {
 	if x.isa.blank {
 		x.flag(blankBeforeTerminator)
 	}
-	if len(x.isa.syntax.tail) > 0 {
+	if len(x.syntax.tail) > 0 {
 		x.flag(wideTerminator)
 	}
 	ic.Version = Text(isaValue(el[12]))
@@ -26,7 +26,7 @@ func (x *x12) identify() {
 	}
 	control := isaValue(el[13])
 	if !digits(control) {
-		x.flag(controlNotNumeric)
+		x.check(&ic.Faults, false, FaultInvalid, controlNotNumeric)
 		ic.Standard = Content
 	}
 	x.setIdentity(ic, identity{
@@ -34,9 +34,12 @@ func (x *x12) identify() {
 		recipient: isaValue(el[8]), recipientQualifier: isaValue(el[7]),
 		control: padControl(control), longestParty: 15, longestControl: controlDigits,
 	})
+	ic.Separators = x.separators()
 	x.indicators(isaValue(el[14]), isaValue(el[15]))
-	if x.ta1 && x.groups == 0 && len(ic.Types) == 0 {
+	ic.Acknowledges = x.acks == x.messages && (x.acks > 0 || x.ta1)
+	if x.ta1 && x.groups+x.messages == 0 {
 		x.addType(ic, []byte("TA1"))
+		ic.Faults &^= FaultEmpty
 	}
 }
 
@@ -48,7 +51,7 @@ func (x *x12) indicators(ack, usage []byte) {
 		x.ic.Test = true
 	case "P", "I":
 	default:
-		x.flag(badTestIndicator)
+		x.check(&x.ic.Faults, false, FaultInvalid, badTestIndicator)
 	}
 }
 
@@ -70,7 +73,7 @@ func padControl(n []byte) []byte {
 // canonicalHeader adds ISA to the canonical form, without padding, and without
 // ISA09 to ISA11 and ISA16: date, time, and separators.
 func (x *x12) canonicalHeader() {
-	c := &x.canon
+	c := x.form
 	c.segment(1<<9 | 1<<10 | 1<<11)
 	for i, el := range x.isa.el[:16] {
 		if i > 0 {

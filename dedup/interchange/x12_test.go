@@ -31,7 +31,7 @@ func TestX12(t *testing.T) {
 		t.Errorf("as written %+v", ic.AsWritten)
 	}
 	if ic.Version != "00401" || ic.Date != "260301" || ic.Time != "0930" || !ic.AckRequested || !ic.Complete ||
-		!slices.Equal(ic.Types, []string{"850"}) || !slices.Equal(ic.Functions, []string{"00"}) {
+		!slices.Equal(ic.Types(), []string{"850"}) || !slices.Equal(ic.Functions(), []string{"00"}) {
 		t.Errorf("got %+v", ic)
 	}
 	irregular(t, ic)
@@ -75,7 +75,7 @@ func TestX12Layouts(t *testing.T) {
 			t.Parallel()
 			want, ic := one(t, x12Message), one(t, c.payload)
 			if ic.Standard != interchange.X12 || ic.Sender != "BUYER" || ic.Recipient != "SELLER" || ic.Control != "000000077" ||
-				!ic.Complete || !slices.Equal(ic.Types, want.Types) || !slices.Equal(ic.Functions, want.Functions) {
+				!ic.Complete || !slices.Equal(ic.Types(), want.Types()) || !slices.Equal(ic.Functions(), want.Functions()) {
 				t.Errorf("got %+v", ic)
 			}
 			if (ic.Content == want.Content) != c.same {
@@ -122,8 +122,8 @@ func TestX12Structure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ic := one(t, isa+c.body+iea)
-			if !ic.Complete || !slices.Equal(ic.Types, c.types) || !slices.Equal(ic.Functions, c.functions) {
-				t.Errorf("complete %t, types %q, functions %q", ic.Complete, ic.Types, ic.Functions)
+			if !ic.Complete || !slices.Equal(ic.Types(), c.types) || !slices.Equal(ic.Functions(), c.functions) {
+				t.Errorf("complete %t, types %q, functions %q", ic.Complete, ic.Types(), ic.Functions())
 			}
 			irregular(t, ic, c.irregular...)
 		})

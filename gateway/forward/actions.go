@@ -46,8 +46,8 @@ func (d *Desk) Resend(ctx context.Context, id uuid.UUID, who, reason string) err
 	return d.act(ctx, id, act{name: "resent", from: []State{StuckState, Done}, to: Pending, event: dedup.Resent, who: who, reason: reason})
 }
 
-// Release forwards a held document: the administrator has judged the drift to be legitimate. One that was discarded may be
-// released as well: the partner's retry of it would be a duplicate, so nothing else could bring it back.
+// Release forwards a held document: the administrator has judged the drift to be legitimate, or what came late to be wanted. One
+// that was discarded may be released as well: the partner's retry of it would be a duplicate, so nothing else could bring it back.
 func (d *Desk) Release(ctx context.Context, id uuid.UUID, who, reason string) error {
 	return d.act(ctx, id, act{name: "released", from: []State{HeldState, DiscardState}, to: Pending, event: dedup.DriftReleased,
 		version: dedup.Released, who: who, reason: reason})
@@ -88,7 +88,7 @@ func (d *Desk) act(ctx context.Context, id uuid.UUID, a act) error {
 			return err
 		}
 		if a.version != "" {
-			if err := dedup.SetVersion(ctx, tx, doc.Key, doc.ID, a.version); err != nil {
+			if err := dedup.SetVersion(ctx, tx, dedup.Verdict(doc.Verdict), doc.Key, doc.ID, a.version); err != nil {
 				return err
 			}
 		}

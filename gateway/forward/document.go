@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"firstcopy/dedup"
 )
 
 // State of a document. The legal transitions are drawn in docs/state-machine.md.
@@ -18,8 +20,8 @@ const (
 	Pending      State = "pending"   // an outbox job carries it
 	Done         State = "forwarded" // the sink has taken it
 	StuckState   State = "stuck"     // the last attempt failed; an administrator may send it again
-	HeldState    State = "held"      // drift, waiting for an administrator
-	DiscardState State = "discarded" // drift that was dropped; the octets are kept
+	HeldState    State = "held"      // drift, or stale, waiting for an administrator
+	DiscardState State = "discarded" // dropped by an administrator or by policy; the octets are kept
 )
 
 // Document is one forwardable interchange. Its octets are in payload_chunk, see [Octets].
@@ -51,19 +53,21 @@ type Document struct {
 	LastError    string    `json:"last_error,omitempty"`
 	ForwardedTo  string    `json:"forwarded_to,omitempty"`
 	ForwardedAt  time.Time `json:"forwarded_at,omitzero"`
+	// Lineage tells what the documents inside replace, change or cancel, and what else is to be known of them; nil for nothing.
+	Lineage *dedup.Lineage `json:"lineage,omitempty"`
 }
 
 const insertDocumentSQL = `
 INSERT INTO document (document_id, delivery_id, partner_id, key_id, epoch, ordinal, verdict, state, standard, version,
 	sender, recipient, control_reference, message_types, functions, test, irregular, raw_hash, content_hash, size,
-	file_name, content_type, job_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, nullif($23, 0))`
+	file_name, content_type, job_id, lineage)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, nullif($23, 0), $24)`
 
 // QueueInsert adds the document's row to a batch. job is the outbox job that carries it; 0 for one that is not pending.
 func QueueInsert(batch *pgx.Batch, d *Document, job int64) {
 	batch.Queue(insertDocumentSQL, [16]byte(d.ID), [16]byte(d.Delivery), d.PartnerID, [16]byte(d.Key), d.Epoch, d.Ordinal,
 		d.Verdict, string(d.State), d.Standard, d.Version, d.Sender, d.Recipient, d.Reference, notNil(d.MessageTypes),
-		notNil(d.Functions), d.Test, notNil(d.Irregular), d.Raw, d.Content, d.Size, d.FileName, d.ContentType, job)
+		notNil(d.Functions), d.Test, notNil(d.Irregular), d.Raw, d.Content, d.Size, d.FileName, d.ContentType, job, d.Lineage)
 }
 
 func notNil(s []string) []string {
@@ -75,14 +79,15 @@ func notNil(s []string) []string {
 
 const documentColumns = `document_id, delivery_id, partner_id, key_id, epoch, ordinal, verdict, state, standard, version, sender,
 	recipient, control_reference, message_types, functions, test, irregular, raw_hash, content_hash, size, file_name,
-	content_type, created_at, attempts, last_error, forwarded_to, coalesce(forwarded_at, '0001-01-01')`
+	content_type, created_at, attempts, last_error, forwarded_to, coalesce(forwarded_at, '0001-01-01'),
+	lineage`
 
 func scanDocument(row pgx.CollectableRow) (Document, error) {
 	var d Document
 	err := row.Scan((*[16]byte)(&d.ID), (*[16]byte)(&d.Delivery), &d.PartnerID, (*[16]byte)(&d.Key), &d.Epoch, &d.Ordinal,
 		&d.Verdict, &d.State, &d.Standard, &d.Version, &d.Sender, &d.Recipient, &d.Reference, &d.MessageTypes, &d.Functions,
 		&d.Test, &d.Irregular, &d.Raw, &d.Content, &d.Size, &d.FileName, &d.ContentType, &d.CreatedAt, &d.Attempts,
-		&d.LastError, &d.ForwardedTo, &d.ForwardedAt)
+		&d.LastError, &d.ForwardedTo, &d.ForwardedAt, &d.Lineage)
 	return d, err
 }
 

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"firstcopy/dedup"
 )
 
 // webSink posts documents with CloudEvents 1.0 headers in HTTP binary mode, an Idempotency-Key, and, where the agreement
@@ -88,7 +90,28 @@ func setCloudEvent(h http.Header, s Shipment) {
 	set("sha256", hex.EncodeToString(s.Raw))
 	set("epoch", strconv.Itoa(s.Epoch))
 	set("filename", s.FileName)
+	if l := s.Lineage; l != nil {
+		set("supersedes", strings.Join(each(l.Supersedes, func(d dedup.Superseded) string { return d.Document.String() }), ","))
+		set("supersedesnumbers", strings.Join(each(l.Supersedes, func(d dedup.Superseded) string { return listed(d.Number) }), ","))
+		set("stalenumbers", strings.Join(each(l.Stale, listed), ","))
+		set("flags", strings.Join(each(l.Flags, func(f dedup.Flag) string { return string(f) }), ","))
+	}
 }
+
+// each writes a list's entries, as many as a header holds; the sidecar and "firstcopy document show" have them all.
+func each[T any](list []T, text func(T) string) []string {
+	list = list[:min(len(list), maxListed)]
+	texts := make([]string, len(list))
+	for i, entry := range list {
+		texts[i] = text(entry)
+	}
+	return texts
+}
+
+const maxListed = 64
+
+// listed is a document number in a list with commas.
+func listed(number string) string { return strings.NewReplacer("%", "%25", ",", "%2C").Replace(number) }
 
 // percentEncode encodes what a header may not carry (CloudEvents HTTP binding 1.0 §3.1.3.2).
 func percentEncode(s string) string {
@@ -138,7 +161,7 @@ func webhookSecret(file []byte) ([]byte, error) {
 // distinct keeps a header short, whatever number of messages an interchange has.
 func distinct(types []string) []string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(types)))
-	return sorted[:min(len(sorted), 64)]
+	return sorted[:min(len(sorted), maxListed)]
 }
 
 func firstNonEmpty(a, b string) string {

@@ -1,7 +1,6 @@
 package as2client
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -70,9 +69,19 @@ func (c Client) send(ctx context.Context, p Prepared) (*http.Response, error) {
 		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			GotConn: func(i httptrace.GotConnInfo) { idle = i.Reused },
 		})
-		request, err := http.NewRequestWithContext(traced, http.MethodPost, p.URL, bytes.NewReader(p.Body))
+		content := p.content()
+		body, err := content.Open()
 		if err != nil {
 			return nil, err
+		}
+		request, err := http.NewRequestWithContext(traced, http.MethodPost, p.URL, body)
+		if err != nil {
+			return nil, err
+		}
+		request.ContentLength = content.Size()
+		request.GetBody = func() (io.ReadCloser, error) {
+			again, err := content.Open()
+			return io.NopCloser(again), err
 		}
 		for _, f := range p.Header {
 			request.Header[f.Name] = []string{f.Value} // not Set, which would write "As2-From" and "Message-Id"

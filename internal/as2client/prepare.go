@@ -6,12 +6,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"time"
 
 	"github.com/google/uuid"
 
 	"firstcopy/as2"
+	"firstcopy/as2/smime"
 	"firstcopy/mdn"
 )
 
@@ -20,7 +22,8 @@ import (
 type Prepared struct {
 	URL       string
 	MessageID string
-	// Header and Body are what is sent; Content-Length is the transport's.
+	// Header and Body are what is sent; Content-Length is the transport's. Body is
+	// nil where [PrepareLarge] has put it into a file.
 	Header []mdn.Field
 	Body   []byte
 	// Receipt is what was asked for.
@@ -28,11 +31,64 @@ type Prepared struct {
 
 	mics    map[crypto.Hash][]byte // expected content digests
 	signers []*x509.Certificate
+	large   *scratch // nil: Body is all
 }
 
-// Prepare builds the message. Errors are those of the address, the names, the
-// keys and the algorithms.
+// Prepare builds the message in memory. Errors are those of the address, the
+// names, the keys and the algorithms.
 func Prepare(p Partner, payload []byte, o Options) (Prepared, error) {
+	var body bytes.Buffer
+	prepared, err := prepare(p, as2.Octets(payload), o, &body, nil)
+	prepared.Body = body.Bytes()
+	return prepared, err
+}
+
+// PrepareLarge builds the message in a temporary file without a name, in memory
+// that does not depend on its size. The file is there until Close.
+func PrepareLarge(p Partner, payload as2.Content, o Options) (Prepared, error) {
+	var compressed []io.Closer
+	defer func() {
+		for _, c := range compressed {
+			c.Close()
+		}
+	}()
+	body, err := newScratch()
+	if err != nil {
+		return Prepared{}, err
+	}
+	prepared, err := prepare(p, payload, o, body, func() (smime.Spool, error) {
+		s, err := newScratch()
+		compressed = append(compressed, s)
+		return s, err
+	})
+	if err == nil {
+		err = body.flush()
+	}
+	if err != nil {
+		body.Close()
+		return Prepared{}, err
+	}
+	prepared.large = body
+	return prepared, nil
+}
+
+// Close gives the message's file back, if it has one.
+func (p Prepared) Close() error {
+	if p.large == nil {
+		return nil
+	}
+	return p.large.Close()
+}
+
+// content is what is posted.
+func (p Prepared) content() as2.Content {
+	if p.large != nil {
+		return p.large
+	}
+	return as2.Octets(p.Body)
+}
+
+func prepare(p Partner, payload as2.Content, o Options, body io.Writer, newSpool func() (smime.Spool, error)) (Prepared, error) {
 	if err := checkURL(p.URL); err != nil {
 		return Prepared{}, err
 	}
@@ -40,7 +96,10 @@ func Prepare(p Partner, payload []byte, o Options) (Prepared, error) {
 		o.MessageID = "<" + uuid.NewString() + "@firstcopy>"
 	}
 	if o.ContentType == "" {
-		o.ContentType = GuessContentType(payload)
+		var err error
+		if o.ContentType, err = guess(payload); err != nil {
+			return Prepared{}, err
+		}
 	}
 	if o.Date.IsZero() {
 		o.Date = time.Now()
@@ -48,18 +107,20 @@ func Prepare(p Partner, payload []byte, o Options) (Prepared, error) {
 	if p.Receipt.To == "" {
 		p.Receipt.To = p.From
 	}
-	message, err := as2.Build(as2.Draft{
+	message, err := as2.Write(body, as2.Draft{
 		From: p.From, To: p.To, MessageID: o.MessageID, Subject: o.Subject, Date: o.Date,
 		ContentType: o.ContentType, FileName: o.FileName, Payload: payload, Receipt: p.Receipt,
 		SignWith: p.SignKey, Digest: p.Digest, Compress: p.Compress, EncryptFor: p.EncryptFor, Cipher: p.Cipher,
+		NewSpool: newSpool,
 	})
 	if err != nil {
 		return Prepared{}, fmt.Errorf("building the message: %w", err)
 	}
-	return Prepared{
-		URL: p.URL, MessageID: o.MessageID, Header: message.Header, Body: message.Body, Receipt: p.Receipt,
-		mics: expectedMICs(message, p.Receipt), signers: p.ReceiptSigners,
-	}, nil
+	mics, err := expectedMICs(message, p.Receipt)
+	if err != nil {
+		return Prepared{}, fmt.Errorf("digesting the payload: %w", err)
+	}
+	return Prepared{URL: p.URL, MessageID: o.MessageID, Header: message.Header, Receipt: p.Receipt, mics: mics, signers: p.ReceiptSigners}, nil
 }
 
 func checkURL(s string) error {
@@ -75,10 +136,10 @@ func checkURL(s string) error {
 
 // expectedMICs computes the digests a receiver may rightly report: those asked
 // for, the signature's, and the defaults of RFC 4130 §7.4.3 and its revision.
-func expectedMICs(m as2.Message, r mdn.Request) map[crypto.Hash][]byte {
+func expectedMICs(m as2.Message, r mdn.Request) (map[crypto.Hash][]byte, error) {
 	mics := map[crypto.Hash][]byte{}
 	if !r.Wanted {
-		return mics
+		return mics, nil
 	}
 	hashes := []crypto.Hash{crypto.SHA1, crypto.SHA256, m.SignatureDigest}
 	for _, name := range r.MICAlgorithms {
@@ -87,11 +148,28 @@ func expectedMICs(m as2.Message, r mdn.Request) map[crypto.Hash][]byte {
 		}
 	}
 	for _, h := range hashes {
-		if h != 0 && mics[h] == nil {
-			mics[h] = m.MIC(h)
+		if h == 0 || mics[h] != nil {
+			continue
+		}
+		var err error
+		if mics[h], err = m.MIC(h); err != nil {
+			return nil, err
 		}
 	}
-	return mics
+	return mics, nil
+}
+
+// guess looks at the beginning of the payload.
+func guess(payload as2.Content) (string, error) {
+	r, err := payload.Open()
+	if err != nil {
+		return "", fmt.Errorf("reading the payload: %w", err)
+	}
+	start, err := io.ReadAll(io.LimitReader(r, 1<<10))
+	if err != nil {
+		return "", fmt.Errorf("reading the payload: %w", err)
+	}
+	return GuessContentType(start), nil
 }
 
 // GuessContentType tells the media type of a payload from its first octets:

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"firstcopy/dedup"
+	"firstcopy/gateway/forward"
+)
+
+// useOutput is one time that a document number was used.
+type useOutput struct{ dedup.Use }
+
+// lineageOf reads what became of the numbers of the given documents.
+func lineageOf(ctx context.Context, pool *pgxpool.Pool, docs []forward.Document) ([]useOutput, error) {
+	ids := make([]uuid.UUID, len(docs))
+	for i, d := range docs {
+		ids[i] = d.ID
+	}
+	uses, err := dedup.Chain(ctx, pool, ids...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]useOutput, len(uses))
+	for i, u := range uses {
+		u.Seen = u.Seen.UTC()
+		out[i] = useOutput{u}
+	}
+	return out, nil
+}
+
+// writeLineage writes the chain of every number that was used more than once:
+// an original that nothing followed has no story.
+func writeLineage(w io.Writer, uses []useOutput) error {
+	t := newTable(w, "DOCUMENT NUMBER", "SEEN", "BY", "FUNCTION", "VERSION", "DATE", "RELATION", "STANDING", "DOCUMENT")
+	some := false
+	for i, u := range uses {
+		if single(uses, i) {
+			continue
+		}
+		some = true
+		t.row(u.Family+" "+u.Number, when(u.Seen), u.By, u.Function, u.Revision, u.Date, u.Relation, u.standing(), u.Document)
+	}
+	if !some {
+		return nil
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// single tells whether a use is the only one of its number, and nothing but an original.
+func single(uses []useOutput, i int) bool {
+	same := func(j int) bool {
+		return j >= 0 && j < len(uses) && uses[j].Number == uses[i].Number && uses[j].Family == uses[i].Family && uses[j].Standard == uses[i].Standard
+	}
+	return !same(i-1) && !same(i+1) && uses[i].Relation == "original"
+}
+
+func (u *useOutput) standing() string {
+	switch {
+	case u.Newest:
+		return "newest"
+	case u.Forwarded:
+		return "forwarded"
+	}
+	return "not forwarded"
+}
+
+type namedLine struct{ name, text string }
+
+// lineageLines describe what is told of an interchange's documents.
+func lineageLines(l *dedup.Lineage) []namedLine {
+	if l == nil {
+		return nil
+	}
+	var lines []namedLine
+	for _, s := range l.Supersedes {
+		lines = append(lines, namedLine{"supersedes", fmt.Sprintf("%s, document %s", s.Number, s.Document)})
+	}
+	if len(l.Stale) > 0 {
+		lines = append(lines, namedLine{"stale", strings.Join(l.Stale, ", ")})
+	}
+	if len(l.Flags) > 0 {
+		lines = append(lines, namedLine{"flags", join(l.Flags, ", ")})
+	}
+	return lines
+}
+
+func explainLineage(l *dedup.Lineage) []string {
+	var texts []string
+	for _, line := range lineageLines(l) {
+		texts = append(texts, line.name+" "+line.text)
+	}
+	return texts
+}

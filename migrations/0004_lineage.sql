@@ -1,0 +1,506 @@
+-- Documents beyond their interchanges: which replaces, changes or cancels which, in what order, and what came too late.
+
+-- What a partner's references need beside their fields to be keys, by agreement: the interchange's date, or its content.
+-- The primary key is built anew, under a lock: on a large ledger this is a step for a quiet hour.
+ALTER TABLE dedup_key ADD COLUMN discriminant text COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE dedup_key DROP CONSTRAINT dedup_key_pkey;
+ALTER TABLE dedup_key ADD CONSTRAINT dedup_key_pkey PRIMARY KEY (control_reference, partner_id, standard, sender,
+    sender_qualifier, recipient, recipient_qualifier, message_types, test, discriminant);
+
+-- How a document's interchange relates to what came before; null where it does not.
+ALTER TABLE document ADD COLUMN lineage jsonb;
+
+-- One row for each time that a document number was used, by the document itself or by one that replaces, changes or cancels
+-- it under a number of its own. Rows are never purged with their reference: an old replay must not look new.
+-- Row 1 of a number is what transactions lock; where nothing of the number was known when it was locked, it is reserved and
+-- holds nothing. The number leads the primary key, so that an administrator's search for one uses the same index.
+CREATE TABLE document_lineage (
+    number           text COLLATE "C" NOT NULL,
+    partner_id       bigint           NOT NULL,
+    standard         text COLLATE "C" NOT NULL,
+    family           text COLLATE "C" NOT NULL, -- kind of document: an order and its changes are one
+    sender           text COLLATE "C" NOT NULL, -- whoever gave the number
+    recipient        text COLLATE "C" NOT NULL, -- some number by recipient
+    test             boolean          NOT NULL,
+    seq              integer          NOT NULL, -- order of arrival
+    relation         text             NOT NULL, -- what it was to those before it
+    rank             integer,                   -- n: it became the n-th newest; 0: forwarded, but never the newest; null: not forwarded
+    by_number        text COLLATE "C" NOT NULL, -- of the document that says this of number; empty if that is number itself
+    effect           text             NOT NULL,
+    function         text             NOT NULL,
+    revision         text             NOT NULL, -- as written
+    document_date    text COLLATE "C" NOT NULL, -- digits, YYYYMMDD and as much of HHMMSS as there was
+    interchange_time text COLLATE "C" NOT NULL, -- likewise
+    digest           bytea,
+    document_id      uuid,
+    place            integer          NOT NULL, -- of the message in its interchange, from 1
+    seen_at          timestamptz      NOT NULL,
+    CONSTRAINT document_lineage_pkey PRIMARY KEY (number, partner_id, standard, family, sender, recipient, test, seq)
+);
+CREATE INDEX document_lineage_document_idx ON document_lineage (document_id, place);
+
+-- A document number with all that it is unique within, below a partner.
+CREATE TYPE lineage_name AS (number text COLLATE "C", standard text COLLATE "C", family text COLLATE "C", sender text COLLATE "C",
+    recipient text COLLATE "C", test boolean);
+
+-- lineage_compare orders two documents: 1 if a is newer than b, -1 if it is older, 0 if nothing tells. Declared versions come
+-- first, where both are numbers (1056 is free text), then the documents' dates, then their interchanges' times; what one of
+-- two dates lacks in precision is not compared.
+CREATE FUNCTION lineage_compare(a_revision text, a_date text, a_time text, b_revision text, b_date text, b_time text)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT coalesce(
+        nullif(CASE WHEN a_revision ~ '^[0-9]{1,18}$' AND b_revision ~ '^[0-9]{1,18}$'
+               THEN sign(a_revision::bigint - b_revision::bigint)::integer END, 0),
+        nullif(CASE WHEN a_date <> '' AND b_date <> '' THEN
+            (left(a_date, least(length(a_date), length(b_date))) > left(b_date, least(length(a_date), length(b_date))))::integer
+          - (left(a_date, least(length(a_date), length(b_date))) < left(b_date, least(length(a_date), length(b_date))))::integer END, 0),
+        CASE WHEN a_time <> '' AND b_time <> '' THEN
+            (left(a_time, least(length(a_time), length(b_time))) > left(b_time, least(length(a_time), length(b_time))))::integer
+          - (left(a_time, least(length(a_time), length(b_time))) < left(b_time, least(length(a_time), length(b_time))))::integer END,
+        0)
+$$;
+
+-- lineage_lock locks document numbers until the transaction ends, known or not: first it reserves those that are unknown,
+-- then it locks those that are there, each in one order for everybody. Nobody inserts while it holds a lock of the second
+-- kind, so transactions that lock all they need at once cannot wait for one another in a circle.
+CREATE FUNCTION lineage_lock(p_partner bigint, p_names lineage_name[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_name lineage_name;
+BEGIN
+    INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, by_number, effect,
+        function, revision, document_date, interchange_time, place, seen_at)
+    SELECT (n.name).number, p_partner, (n.name).standard, (n.name).family, (n.name).sender, (n.name).recipient, (n.name).test, 1, 'reserved',
+        '', '', '', '', '', '', 0, now()
+    FROM (SELECT DISTINCT unnest(p_names) AS name) n ORDER BY n.name
+    ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
+    FOR v_name IN SELECT (n.name).* FROM (SELECT DISTINCT unnest(p_names) AS name) n ORDER BY n.name LOOP
+        PERFORM FROM document_lineage x
+        WHERE x.number = v_name.number AND x.partner_id = p_partner AND x.standard = v_name.standard AND x.family = v_name.family
+          AND x.sender = v_name.sender AND x.recipient = v_name.recipient AND x.test = v_name.test AND x.seq = 1 FOR UPDATE;
+    END LOOP;
+END $$;
+
+-- lineage_of lists what is known of a number, the last thousand: one that is used more often is none.
+CREATE FUNCTION lineage_of(p_partner bigint, p_name lineage_name) RETURNS SETOF document_lineage LANGUAGE sql STABLE AS $$
+    SELECT * FROM document_lineage x
+    WHERE x.number = p_name.number AND x.partner_id = p_partner AND x.standard = p_name.standard AND x.family = p_name.family
+      AND x.sender = p_name.sender AND x.recipient = p_name.recipient AND x.test = p_name.test
+    ORDER BY x.seq DESC LIMIT 1000
+$$;
+
+-- lineage_about lists the numbers that a document is about: its own first, those that it names, and those that the documents of
+-- any of these have named in turn (remote), so that whatever comes late finds the end of its chain.
+CREATE FUNCTION lineage_about(p_partner bigint, p_own lineage_name, p_targets jsonb)
+RETURNS TABLE (name lineage_name, remote boolean) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_named lineage_name[];
+BEGIN
+    RETURN QUERY SELECT p_own, false;
+    IF p_targets IS NULL THEN
+        RETURN;
+    END IF;
+    v_named := p_own || ARRAY(SELECT (t->>'number', p_own.standard, t->>'family', p_own.sender, p_own.recipient, p_own.test)::lineage_name
+        FROM jsonb_array_elements(p_targets) t);
+    RETURN QUERY
+        SELECT n, false FROM unnest(v_named) n WHERE n <> p_own
+        UNION SELECT a.above, true FROM (
+            SELECT DISTINCT (y.number, y.standard, y.family, y.sender, y.recipient, y.test)::lineage_name AS above
+            FROM unnest(v_named) n CROSS JOIN LATERAL lineage_of(p_partner, n) x
+            JOIN document_lineage y ON y.document_id = x.document_id AND y.partner_id = p_partner AND y.by_number = x.number
+            WHERE x.by_number = '') a
+        WHERE a.above <> ALL (v_named);
+END $$;
+
+-- lineage_names lists the numbers that all documents of an interchange are about.
+CREATE FUNCTION lineage_names(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_lineage jsonb)
+RETURNS lineage_name[] LANGUAGE sql STABLE AS $$
+    SELECT array_agg(DISTINCT a.name) FROM jsonb_array_elements(p_lineage->'documents') d CROSS JOIN lineage_about(p_partner,
+        (d->>'number', p_standard, d->>'family', p_sender, p_recipient, p_test)::lineage_name,
+        CASE WHEN d->>'effect' IN ('supersede', 'delta', 'cancel') THEN coalesce(d->'targets', '[]') END) a
+$$;
+
+-- lineage_judge tells what each document of an interchange is to those known before, and writes its rows as if the interchange
+-- were forwarded; ledger_decide takes them back otherwise. p_lineage is what package dedup makes of the messages:
+--   documents  number, family, revision, date, effect, function, digest, place, and targets: names of predecessors
+--   plain      none of them supersedes, changes, cancels or repeats
+--   others     how many messages take no part, having no number or no effect
+--   sent       the interchange's time
+--   flags      what is to be told whatever comes out
+-- It returns NULL for originals of which nothing is to be told, else what dedup.Lineage holds, and beside it counts.
+--
+-- Relations: original (nothing newer is known), supersedes, changes, cancels (of what is known, or flagged), same (the very
+-- document that is the newest), copy (says so itself, of a known one), stale (older than what has been forwarded).
+CREATE FUNCTION lineage_judge(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_document uuid,
+    p_lineage jsonb) RETURNS jsonb LANGUAGE plpgsql
+SET enable_seqscan = off -- plans are kept, and one that was made for a small table must not be
+AS $$
+DECLARE
+    v_sent     text := p_lineage->>'sent';
+    v_plain    boolean := (p_lineage->>'plain')::boolean;
+    v_inserted integer := 0;
+    v_flags    text[] := ARRAY(SELECT jsonb_array_elements_text(p_lineage->'flags'));
+    v_names    lineage_name[];
+    v_locked   jsonb; -- the names' texts
+    v_told     jsonb := '[]'; -- of the documents that are not plain originals
+    v_heads    jsonb[]; -- what is superseded, of all documents
+    v_stale    text[];
+    n_stale    integer := 0; n_same integer := 0; n_copy integer := 0; n_amends integer := 0; n_claims integer := 0;
+    m          record;
+    v_own      lineage_name;
+    v_name     lineage_name;
+    v_digest   bytea;
+    head       document_lineage%ROWTYPE;
+    v_relation text;
+    v_rank     boolean; -- it becomes the newest
+    v_order    integer;
+    v_about    jsonb;   -- the heads that this document supersedes
+    v_known    boolean; -- there are some
+    v_amended  boolean; v_before boolean; v_based boolean;
+BEGIN
+    IF v_plain THEN
+        INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
+            effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
+        SELECT DISTINCT ON (d.number, d.family) d.number, p_partner, p_standard, d.family, p_sender, p_recipient, p_test, 1, 'original',
+            1, '', d.effect, d.function, d.revision, d.date, v_sent, decode(d.digest, 'hex'), p_document, d.place, now()
+        FROM jsonb_to_recordset(p_lineage->'documents') AS d(number text COLLATE "C", family text COLLATE "C", revision text,
+            date text, effect text, function text, digest text, place integer)
+        ORDER BY d.number, d.family, d.place
+        ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
+        GET DIAGNOSTICS v_inserted = ROW_COUNT;
+        IF v_inserted = jsonb_array_length(p_lineage->'documents') THEN
+            RETURN CASE WHEN v_flags <> '{}' THEN jsonb_build_object('flags', to_jsonb(v_flags)) END;
+        END IF;
+    END IF;
+    v_names := lineage_names(p_partner, p_standard, p_sender, p_recipient, p_test, p_lineage);
+    PERFORM lineage_lock(p_partner, v_names);
+    v_locked := (SELECT jsonb_object_agg(n::text, true) FROM unnest(v_names) n);
+
+    FOR m IN SELECT * FROM jsonb_to_recordset(p_lineage->'documents') AS d(number text, family text, revision text, date text,
+        effect text, function text, digest text, place integer, targets jsonb) ORDER BY d.place
+    LOOP
+        CONTINUE WHEN v_inserted > 0 AND EXISTS (SELECT FROM document_lineage x WHERE x.document_id = p_document AND x.place = m.place);
+        v_own := (m.number, p_standard, m.family, p_sender, p_recipient, p_test);
+        v_digest := decode(m.digest, 'hex');
+        v_rank := true; v_known := false; v_about := '[]';
+        SELECT * INTO head FROM lineage_of(p_partner, v_own) x WHERE x.rank IS NOT NULL ORDER BY x.rank DESC, x.seq DESC LIMIT 1;
+        SELECT coalesce(bool_or(x.effect IN ('supersede', 'cancel')), false), coalesce(bool_or(x.digest = v_digest AND x.by_number = ''), false),
+            coalesce(bool_or(x.effect <> 'delta'), false)
+        INTO v_amended, v_before, v_based FROM lineage_of(p_partner, v_own) x WHERE x.rank IS NOT NULL;
+
+        IF m.effect NOT IN ('supersede', 'delta', 'cancel') THEN
+            -- An interchange that is built anew has a new time, so it makes no original newer.
+            v_order := lineage_compare(m.revision, m.date, '', CASE head.by_number WHEN '' THEN head.revision ELSE '' END, head.document_date, '');
+            v_relation := 'original';
+            IF head.number IS NULL THEN
+                NULL;
+            ELSIF m.effect = 'none' THEN
+                v_relation := 'copy'; v_rank := false;
+            ELSIF head.digest = v_digest THEN
+                v_relation := 'same'; v_rank := false;
+            ELSIF m.effect = '' AND m.function <> '' AND NOT v_before THEN
+                v_rank := v_order >= 0; -- a function that nobody knows: it is flagged, and never held for it
+            ELSIF v_before OR v_amended AND v_order <= 0 THEN
+                v_relation := 'stale'; v_rank := false; -- superseded on arrival
+            ELSIF NOT v_based THEN
+                v_rank := false; -- only changes to it are here yet
+                v_flags := v_flags || 'out_of_order'::text;
+            ELSIF m.effect <> 'response' THEN
+                v_rank := v_order >= 0;
+                v_flags := v_flags || 'number_reused'::text;
+            END IF;
+        ELSIF m.effect <> 'delta' AND head.digest = v_digest THEN
+            v_relation := 'same'; v_rank := false;
+        ELSIF m.effect <> 'delta' AND v_before THEN
+            v_relation := 'stale'; v_rank := false;
+        ELSE
+            v_relation := CASE m.effect WHEN 'supersede' THEN 'supersedes' WHEN 'delta' THEN 'changes' ELSE 'cancels' END;
+            FOR v_name IN SELECT (a.name).* FROM lineage_about(p_partner, v_own, coalesce(m.targets, '[]')) a
+                WHERE NOT a.remote OR v_locked ? a.name::text
+            LOOP
+                SELECT * INTO head FROM lineage_of(p_partner, v_name) x WHERE x.rank IS NOT NULL
+                ORDER BY m.effect = 'delta' AND x.effect IN ('supersede', 'cancel') DESC, x.rank DESC, x.seq DESC LIMIT 1;
+                CONTINUE WHEN NOT FOUND;
+                v_known := true;
+                -- A revision counts the versions of one number.
+                v_order := lineage_compare(
+                    CASE WHEN coalesce(nullif(head.by_number, ''), head.number) = m.number THEN m.revision ELSE '' END, m.date, v_sent,
+                    head.revision, head.document_date, head.interchange_time);
+                IF v_order < 0 AND m.effect = 'delta' AND head.effect NOT IN ('supersede', 'cancel') THEN
+                    v_rank := false; -- changes are never dropped for their order
+                    v_flags := v_flags || 'out_of_order'::text;
+                ELSIF v_order < 0 THEN
+                    v_relation := 'stale'; v_rank := false; v_about := '[]';
+                    EXIT;
+                END IF;
+                IF head.effect = 'cancel' AND m.effect <> 'cancel' THEN
+                    v_flags := v_flags || 'after_cancel'::text;
+                END IF;
+                IF head.document_id <> p_document THEN
+                    v_about := v_about || jsonb_build_object('document_id', head.document_id,
+                        'number', coalesce(nullif(head.by_number, ''), head.number));
+                END IF;
+            END LOOP;
+        END IF;
+
+        FOR v_name IN SELECT (a.name).* FROM lineage_about(p_partner, v_own,
+            CASE WHEN m.effect IN ('supersede', 'delta', 'cancel') THEN coalesce(m.targets, '[]') END) a
+            WHERE NOT a.remote OR v_locked ? a.name::text
+        LOOP
+            INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
+                effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
+            SELECT v_name.number, p_partner, v_name.standard, v_name.family, v_name.sender, v_name.recipient, v_name.test, max(x.seq) + 1,
+                v_relation, CASE WHEN v_rank THEN coalesce(max(x.rank), 0) + 1 ELSE 0 END, CASE v_name WHEN v_own THEN '' ELSE m.number END,
+                m.effect, m.function, m.revision, m.date, v_sent, v_digest, p_document, m.place, now()
+            FROM lineage_of(p_partner, v_name) x;
+        END LOOP;
+
+        CASE v_relation
+        WHEN 'stale' THEN n_stale := n_stale + 1; v_stale := v_stale || m.number;
+        WHEN 'same' THEN n_same := n_same + 1; v_flags := v_flags || 'same_document'::text;
+        WHEN 'copy' THEN n_copy := n_copy + 1; v_flags := v_flags || 'copy'::text;
+        WHEN 'original' THEN
+            IF m.effect = 'none' THEN
+                v_flags := v_flags || 'copy_of_unknown'::text;
+            END IF;
+        ELSE
+            n_claims := n_claims + 1;
+            IF NOT v_known THEN
+                v_flags := v_flags || 'target_unknown'::text;
+            ELSIF v_about <> '[]' THEN
+                n_amends := n_amends + 1;
+                v_heads := v_heads || ARRAY(SELECT jsonb_array_elements(v_about));
+            END IF;
+        END CASE;
+        IF jsonb_array_length(v_told) < 100 THEN
+            v_told := v_told || jsonb_strip_nulls(jsonb_build_object('number', m.number, 'relation', v_relation, 'function', nullif(m.function, ''),
+                'supersedes', nullif(v_about, '[]')));
+        END IF;
+    END LOOP;
+
+    RETURN jsonb_build_object('documents', v_told, 'stale', to_jsonb(coalesce(v_stale[:1000], '{}')),
+        'supersedes', (SELECT coalesce(jsonb_agg(h), '[]') FROM (SELECT DISTINCT unnest(v_heads) AS h LIMIT 1000) d),
+        'flags', to_jsonb(ARRAY(SELECT DISTINCT unnest(v_flags) ORDER BY 1)),
+        'counts', jsonb_build_object('stale', n_stale, 'same', n_same, 'copy', n_copy, 'amends', n_amends, 'claims', n_claims,
+            'all', jsonb_array_length(p_lineage->'documents') + (p_lineage->>'others')::integer));
+END $$;
+
+-- lineage_verdict is what documents make of an interchange as a whole; NULL leaves it to the reference. One that brings anything
+-- new is forwarded with all that is in it.
+CREATE FUNCTION lineage_verdict(l jsonb, p_lineage jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    n_stale integer := l#>>'{counts,stale}';
+    n_known integer := (l#>>'{counts,copy}')::integer + CASE WHEN p_lineage->>'same' = 'accepted' THEN 0 ELSE (l#>>'{counts,same}')::integer END;
+BEGIN
+    RETURN CASE
+        WHEN l->'counts' IS NULL THEN NULL
+        WHEN n_stale + n_known = (l#>>'{counts,all}')::integer THEN CASE WHEN n_stale > 0 THEN 'stale' ELSE 'duplicate' END
+        WHEN (l#>>'{counts,amends}')::integer > 0 THEN 'amendment'
+    END;
+END $$;
+
+-- lineage_state is what becomes of an interchange that is stale, or a duplicate by its documents. What says of itself that it
+-- is a copy is nothing to decide about.
+CREATE FUNCTION lineage_state(l jsonb, p_lineage jsonb, p_verdict text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_verdict = 'stale' THEN p_lineage->>'stale'
+                WHEN (l#>>'{counts,same}')::integer > 0 THEN p_lineage->>'same' ELSE 'discarded' END
+$$;
+
+-- lineage_accept makes a document that was not forwarded the newest of its numbers: an administrator has released it.
+CREATE FUNCTION lineage_accept(p_document uuid) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    l      record;
+    v_name lineage_name;
+BEGIN
+    FOR l IN SELECT * FROM document_lineage x WHERE x.document_id = p_document AND x.rank IS NULL
+        ORDER BY x.number COLLATE "C", x.standard, x.family, x.sender, x.recipient, x.test, x.seq
+    LOOP
+        v_name := (l.number, l.standard, l.family, l.sender, l.recipient, l.test);
+        PERFORM lineage_lock(l.partner_id, ARRAY[v_name]);
+        UPDATE document_lineage x SET rank = (SELECT coalesce(max(y.rank), 0) + 1 FROM lineage_of(l.partner_id, v_name) y)
+        WHERE x.document_id = p_document AND x.seq = l.seq AND (x.number, x.standard, x.family, x.sender, x.recipient, x.test)::lineage_name = v_name;
+    END LOOP;
+END $$;
+
+-- lineage_reserve locks what several interchanges are about, at once and before any of them is decided, so that payloads which
+-- share some cannot wait for one another in a circle: their document numbers, and, since they are then decided in the order of
+-- the payload, their references, in a few lots for each partner, which such payloads alone take. Copies of known content need
+-- neither: they will be duplicates.
+CREATE FUNCTION lineage_reserve(p_partner bigint, p_entries jsonb) RETURNS void LANGUAGE plpgsql
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_names lineage_name[];
+    v_lots  bigint[];
+BEGIN
+    SELECT array_agg(name), array_agg(DISTINCT hashtextextended('reference', p_partner) + (hashtextextended(e.control, 0) & 31))
+    INTO v_names, v_lots
+    FROM jsonb_to_recordset(p_entries) AS e(control text, standard text, sender text, sender_qualifier text, recipient text,
+        recipient_qualifier text, types text[], test boolean, discriminant text, raw text, content text, lineage jsonb)
+    CROSS JOIN unnest(lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage)) name
+    WHERE NOT EXISTS (
+        SELECT FROM dedup_key k
+        WHERE k.control_reference = e.control AND k.partner_id = p_partner AND k.standard = e.standard AND k.sender = e.sender
+          AND k.sender_qualifier = e.sender_qualifier AND k.recipient = e.recipient AND k.recipient_qualifier = e.recipient_qualifier
+          AND k.message_types = e.types AND k.test = e.test AND k.discriminant = e.discriminant
+          AND (k.raw_hash = decode(e.raw, 'hex') OR k.content_hash = decode(e.content, 'hex') OR EXISTS (
+            SELECT FROM dedup_version v WHERE v.key_id = k.key_id
+            AND (v.raw_hash = decode(e.raw, 'hex') OR v.content_hash = decode(e.content, 'hex')))));
+    PERFORM pg_advisory_xact_lock(lot) FROM (SELECT unnest(v_lots) AS lot ORDER BY 1) l;
+    PERFORM lineage_lock(p_partner, v_names);
+END $$;
+
+-- ledger_decide decides one copy of an interchange, and writes its event. It takes the place of ledger_register, which stays for
+-- nodes of the release before. What is new, where an interchange has numbered documents (p_lineage, see lineage_judge):
+--
+--   amendment  the reference was unknown, or known with other content, and documents supersede, change or cancel what is known
+--   stale      all its documents are older than what has been forwarded of theirs
+--   duplicate  also: all its documents are known, or say that they are copies of what is known, and agreed not to be forwarded
+--
+-- Document numbers are locked before references, so that every transaction takes locks in one order; a known reference is looked
+-- at first, so that a storm of duplicates locks nothing.
+--
+-- It returns NULL for a first copy of which nothing is to be told, and else words: verdict, late, key, epoch, document, state of
+-- the document, and its lineage as JSON or nothing.
+CREATE FUNCTION ledger_decide(
+    p_partner bigint, p_delivery uuid, p_node text, p_drift text, p_content_version smallint, p_detail jsonb,
+    p_control text, p_standard text, p_sender text, p_sender_qualifier text, p_recipient text, p_recipient_qualifier text,
+    p_types text[], p_test boolean, p_discriminant text, p_raw bytea, p_content bytea, p_key uuid, p_document uuid, p_event uuid,
+    p_window interval, p_seen boolean, p_lineage jsonb
+) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    seen       boolean := p_seen;
+    judged     boolean := p_lineage IS NULL;
+    l          jsonb;            -- what lineage_judge said
+    ruled      text := NULL;     -- the verdict that documents make: stale, duplicate, amendment
+    k          dedup_key%ROWTYPE;
+    known      uuid;
+    v_verdict  text;
+    v_state    text := 'accepted';
+    v_late     boolean := false;
+    v_key      uuid := p_key;
+    v_epoch    integer := 1;
+    v_document uuid := p_document;
+BEGIN
+    IF NOT seen AND NOT judged THEN
+        seen := EXISTS (
+            SELECT FROM dedup_key x
+            WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+              AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+              AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+              AND x.discriminant = p_discriminant);
+    END IF;
+    LOOP
+        IF NOT seen THEN
+            IF NOT judged THEN
+                l := lineage_judge(p_partner, p_standard, p_sender, p_recipient, p_test, p_document, p_lineage);
+                ruled := lineage_verdict(l, p_lineage);
+                judged := true;
+            END IF;
+            INSERT INTO dedup_key (control_reference, partner_id, standard, sender, sender_qualifier, recipient,
+                recipient_qualifier, message_types, test, discriminant, key_id, epoch, raw_hash, content_hash, content_version,
+                document_id, first_seen_at, expires_at)
+            VALUES (p_control, p_partner, p_standard, p_sender, p_sender_qualifier, p_recipient, p_recipient_qualifier, p_types,
+                p_test, p_discriminant, p_key, 1, p_raw, p_content, p_content_version, p_document, now(),
+                coalesce(now() + p_window, 'infinity'))
+            ON CONFLICT ON CONSTRAINT dedup_key_pkey DO NOTHING;
+            IF FOUND THEN
+                v_verdict := coalesce(ruled, 'first');
+                EXIT;
+            END IF;
+        END IF;
+        seen := false;
+
+        -- The content of the current epoch again, by far the commonest repetition.
+        INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash,
+            late, node, detail)
+        SELECT p_event, p_partner, 'duplicate', x.key_id, x.epoch, p_delivery, x.document_id, p_raw, p_content,
+            x.expires_at <= now(), p_node, p_detail
+        FROM dedup_key x
+        WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+          AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+          AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+          AND x.discriminant = p_discriminant AND (x.raw_hash = p_raw OR x.content_hash = p_content)
+        RETURNING late, key_id, epoch, document_id INTO v_late, v_key, v_epoch, v_document;
+        IF FOUND THEN
+            IF p_lineage IS NOT NULL AND judged THEN -- a race was lost, and its winner's documents are these
+                DELETE FROM document_lineage x WHERE x.document_id = p_document;
+            END IF;
+            RETURN concat_ws(' ', 'duplicate', v_late, v_key, v_epoch, v_document, 'accepted');
+        END IF;
+
+        v_late := false; v_key := p_key; v_epoch := 1; v_document := p_document; -- RETURNING nothing has cleared them
+        SELECT * INTO k FROM dedup_key x
+        WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+          AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+          AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+          AND x.discriminant = p_discriminant;
+        -- Purged in between, or the guess was wrong; or armed with this very content since the statement above looked.
+        CONTINUE WHEN NOT FOUND OR k.raw_hash = p_raw OR k.content_hash = p_content;
+
+        SELECT v.document_id INTO known FROM dedup_version v
+        WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;
+        IF FOUND THEN
+            v_verdict := 'duplicate'; v_late := k.expires_at <= now(); v_key := k.key_id; v_epoch := k.epoch; v_document := known;
+            IF p_lineage IS NOT NULL AND judged THEN
+                DELETE FROM document_lineage x WHERE x.document_id = p_document;
+                l := NULL; ruled := NULL;
+            END IF;
+            EXIT;
+        END IF;
+
+        IF NOT judged THEN
+            l := lineage_judge(p_partner, p_standard, p_sender, p_recipient, p_test, p_document, p_lineage);
+            ruled := lineage_verdict(l, p_lineage);
+            judged := true;
+        END IF;
+
+        IF k.expires_at <= now() THEN
+            UPDATE dedup_key x SET epoch = k.epoch + 1, raw_hash = p_raw, content_hash = p_content,
+                content_version = p_content_version, document_id = p_document, first_seen_at = now(),
+                expires_at = coalesce(now() + p_window, 'infinity')
+            WHERE x.control_reference = p_control AND x.partner_id = p_partner AND x.standard = p_standard AND x.sender = p_sender
+              AND x.sender_qualifier = p_sender_qualifier AND x.recipient = p_recipient
+              AND x.recipient_qualifier = p_recipient_qualifier AND x.message_types = p_types AND x.test = p_test
+              AND x.discriminant = p_discriminant
+              AND x.epoch = k.epoch; -- compare and swap: of several copies one arms the next epoch
+            CONTINUE WHEN NOT FOUND;
+            INSERT INTO dedup_version (key_id, content_hash, raw_hash, content_version, epoch, state, document_id, seen_at)
+            VALUES (k.key_id, k.content_hash, k.raw_hash, k.content_version, k.epoch, 'accepted', k.document_id, k.first_seen_at)
+            ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
+            v_verdict := coalesce(ruled, 'reuse'); v_key := k.key_id; v_epoch := k.epoch + 1;
+            EXIT;
+        END IF;
+
+        -- A document that says it amends, under the reference of what it amends, needs no lineage to be believed.
+        v_verdict := coalesce(ruled, CASE WHEN (l#>>'{counts,claims}')::integer > 0 THEN 'amendment' ELSE 'drift' END);
+        v_state := CASE v_verdict WHEN 'drift' THEN p_drift WHEN 'amendment' THEN 'accepted' ELSE lineage_state(l, p_lineage, v_verdict) END;
+        INSERT INTO dedup_version (key_id, content_hash, raw_hash, content_version, epoch, state, document_id, seen_at)
+        VALUES (k.key_id, p_content, p_raw, p_content_version, k.epoch, v_state, p_document, now())
+        ON CONFLICT ON CONSTRAINT dedup_version_pkey DO NOTHING;
+        CONTINUE WHEN NOT FOUND; -- another copy of the same drift has just been recorded
+        v_key := k.key_id; v_epoch := k.epoch;
+        IF v_verdict = 'amendment' AND jsonb_array_length(l->'supersedes') = 0 THEN
+            l := jsonb_set(l, '{supersedes}', jsonb_build_array(jsonb_build_object('document_id', k.document_id,
+                'number', l#>>'{documents,0,number}')));
+        END IF;
+        EXIT;
+    END LOOP;
+
+    IF l IS NOT NULL THEN
+        IF v_verdict IN ('stale', 'duplicate') THEN
+            v_state := lineage_state(l, p_lineage, v_verdict);
+        END IF;
+        l := jsonb_strip_nulls(jsonb_build_object('documents', nullif(l->'documents', '[]'), 'supersedes', nullif(l->'supersedes', '[]'),
+            'stale', nullif(l->'stale', '[]'), 'flags', nullif(l->'flags', '[]')));
+    END IF;
+    IF p_lineage IS NOT NULL AND v_state <> 'accepted' THEN
+        UPDATE document_lineage x SET rank = NULL WHERE x.document_id = p_document;
+    END IF;
+    INSERT INTO ledger_event (event_id, partner_id, kind, key_id, epoch, delivery_id, document_id, raw_hash, content_hash, late, node, detail)
+    VALUES (p_event, p_partner, v_verdict, v_key, v_epoch, p_delivery, v_document, p_raw, p_content, v_late, p_node,
+        CASE WHEN l IS NULL THEN p_detail ELSE p_detail || jsonb_build_object('lineage', l) END);
+    IF v_verdict = 'first' AND l IS NULL THEN
+        RETURN NULL;
+    END IF;
+    RETURN concat_ws(' ', v_verdict, v_late, v_key, v_epoch, v_document, v_state, l);
+END $$;
