@@ -75,7 +75,7 @@ func TestExampleCommentsAreTheDefaults(t *testing.T) {
 		}
 		lines = append(lines, line)
 	}
-	if shown != 25 {
+	if shown != 27 {
 		t.Errorf("%d defaults are shown", shown)
 	}
 	dir := folder(t)

@@ -145,11 +145,13 @@ func (f *fetching) reach(points []string) {
 	}, func() string { return fmt.Sprintf("not reached: %q", missing) })
 }
 
-// dieAt has a node die at a point while the other goes on.
+// dieAt has a node die at a point. The other dies before that, or it would keep the partners it polls to itself, and comes
+// back at once.
 func (f *fetching) dieAt(i int, point string, hit int) {
 	f.tb.Helper()
 	f.kills++
 	f.revive(i, fmt.Sprintf("FIRSTCOPY_FAILPOINT=%s@%d", point, hit))
+	f.revive(1 - i)
 	select {
 	case <-f.nodes[i].exited:
 	case <-time.After(patience):
