@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"firstcopy/internal/failpoint"
 	"firstcopy/partners"
 )
 
@@ -54,11 +55,13 @@ func (p *polling) run(ctx context.Context) (found report) {
 	if p.link, found.err = p.links.get(ctx, p.partner); found.err != nil {
 		return found
 	}
+	failpoint.Hit("sftp.leased")
 	listing, err := p.link.list(ctx, p.terms.Folders.In)
 	if err != nil {
 		found.err = err
 		return found
 	}
+	failpoint.Hit("sftp.listed")
 	found.listed = len(listing)
 	files, odd := pick(listing, p.terms)
 	listing = nil // it may be large
@@ -210,6 +213,7 @@ func (p *polling) takeSome(ctx context.Context, ready []entry, settler *settler,
 			p.fail(err)
 			break
 		}
+		failpoint.Hit("sftp.claims")
 		jobs = append(jobs, job)
 		var unused []string
 		for _, f := range part {

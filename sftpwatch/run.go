@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"firstcopy/internal/failpoint"
 	"firstcopy/partners"
 )
 
@@ -136,6 +137,7 @@ func (r *running) contained(ctx context.Context, l lease) (report report) {
 func (r *running) finish(ctx context.Context, l lease, report report, took time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
+	failpoint.Hit("sftp.polled")
 	if err := r.store.release(ctx, l, report); err != nil {
 		r.log.WarnContext(ctx, "lease not given back", "partner_id", l.partner, "error", err)
 	}

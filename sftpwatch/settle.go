@@ -201,6 +201,7 @@ func (w *Watcher) putAway(ctx context.Context, l *link, partner int64, d due, pa
 	if err != nil {
 		return err
 	}
+	failpoint.Hit("sftp.moved")
 	moved, _, err := l.stat(ctx, to)
 	if err != nil || moved == d.version {
 		return err

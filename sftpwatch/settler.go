@@ -3,6 +3,8 @@ package sftpwatch
 import (
 	"context"
 	"time"
+
+	"firstcopy/internal/failpoint"
 )
 
 // settler does what is due right behind the commit, for the poll that took the files, and notes what is done in few
@@ -49,6 +51,9 @@ func (s *settler) note(ctx context.Context) {
 		defer cancel()
 		if err := s.polling.store.settled(ctx, s.polling.partner.ID, batch); err != nil {
 			s.polling.log.WarnContext(ctx, "post-actions not noted", "partner", s.polling.partner.Name, "error", err)
+		}
+		if len(batch) > 0 {
+			failpoint.Hit("sftp.noted")
 		}
 		batch = batch[:0]
 	}

@@ -180,6 +180,7 @@ func (t *taking) identity() string {
 
 // wait lets a file that is not whole lie, until its grace period is over; then it is refused, with an alarm.
 func (t *taking) wait(ctx context.Context, why string) error {
+	failpoint.Hit("sftp.incomplete")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	if why != tooLarge && t.since < t.terms.Ready.Grace.Duration() {

@@ -46,9 +46,13 @@ func (d *dropper) stop() {
 // drop is one partner's life.
 func (d *dropper) drop(partner string, random *rand.Rand) {
 	var recent []string // references
+	var halves []half
 	for n := 0; ; n++ {
 		select {
 		case <-d.stopping:
+			for _, h := range halves {
+				d.server.Append(h.path, h.rest)
+			}
 			return
 		case <-time.After(time.Duration(20+random.IntN(120)) * time.Millisecond):
 		}
@@ -68,9 +72,31 @@ func (d *dropper) drop(partner string, random *rand.Rand) {
 		default:
 			name = fresh + ".edi"
 		}
+		if random.IntN(20) == 0 {
+			halves = append(halves, d.putHalf(partner+"/in/"+fresh+".slow.edi", fresh))
+			continue
+		}
 		d.put(partner+"/in/"+name, references)
 		recent = latest(append(recent, fresh))
+		if len(halves) > 0 && time.Since(halves[0].at) > 4*time.Second {
+			d.server.Append(halves[0].path, halves[0].rest)
+			halves = halves[1:]
+		}
 	}
+}
+
+// half is a file that is written so slowly that it looks finished before it is.
+type half struct {
+	path, rest string
+	at         time.Time
+}
+
+func (d *dropper) putHalf(path, reference string) half {
+	whole := as2test.Orders(reference)
+	d.note(path, reference)
+	d.server.Put(path, whole[:len(whole)/2])
+	d.puts.Add(1)
+	return half{path, whole[len(whole)/2:], time.Now()}
 }
 
 // put writes a file by careful partners' rules: whole, and never over another one.
@@ -78,13 +104,18 @@ func (d *dropper) put(path string, references []string) {
 	if _, err := os.Stat(d.server.Path(path)); err == nil {
 		return
 	}
+	d.note(path, references...)
+	d.server.Put(path, as2test.Orders(references...))
+	d.puts.Add(1)
+}
+
+// note remembers what is put.
+func (d *dropper) note(path string, references ...string) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, r := range references {
 		d.content[sha256.Sum256([]byte(as2test.Orders(r)))] = r + " in " + path
 	}
-	d.mu.Unlock()
-	d.server.Put(path, as2test.Orders(references...))
-	d.puts.Add(1)
 }
 
 func (d *dropper) name(sum [32]byte) (string, bool) {

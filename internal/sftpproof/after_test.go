@@ -109,15 +109,16 @@ func TestF14ClaimOfADeadNode(t *testing.T) {
 	s := startScripted(t, sftptest.Script{Twists: []sftptest.Twist{sftptest.Silent(sftptest.Read)}})
 	database := pgtest.URL(t)
 	s.Files.Put("in/one.edi", invoice(1))
+	terms := scripted(t, s)
 	t.Run("before", func(t *testing.T) {
 		hub := as2test.Start(t, as2test.Options{Database: database})
-		agree(t, hub, "acme", scripted(t, s))
+		agree(t, hub, "acme", terms)
 		s.Await("the file to be read", func(c sftptest.Counts) bool { return c.Requests[sftptest.Read] > 0 })
 	})
 	s.Change(func(script *sftptest.Script) { script.Twists = nil })
 	t.Run("after", func(t *testing.T) {
 		hub := as2test.Start(t, as2test.Options{Database: database})
-		as2test.Eventually(t, "the file to be taken", func() bool { return hub.Count(`SELECT count(*) FROM document WHERE state = 'forwarded'`) == 1 })
+		as2test.Eventually(t, "the file to be taken", func() bool { return hub.Count(`SELECT count(*) FROM delivery`) == 1 })
 	})
 }
 

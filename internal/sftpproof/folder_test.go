@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"firstcopy/internal/as2test"
 	"firstcopy/internal/sftptest"
 	"firstcopy/partners"
@@ -31,6 +33,8 @@ func TestF15TroubleWithinABatch(t *testing.T) {
 	taken(t, hub, "acme", good...)
 	s.Change(func(script *sftptest.Script) { script.Twists = nil })
 	taken(t, hub, "acme", all...)
+	// F56: whatever went wrong, no handle is left open.
+	s.Await("all handles to be closed", func(c sftptest.Counts) bool { return c.Handles == 0 })
 }
 
 // F16: files that never can be taken, first in every order, do not use up what a poll may take.
@@ -90,6 +94,40 @@ func TestF18RestlessDates(t *testing.T) {
 	polls(t, hub, "acme", 4)
 	s.Change(func(script *sftptest.Script) { script.Twists = nil })
 	taken(t, hub, "acme", invoice(1))
+}
+
+// F20: a period of zero is the default, not "at once" and not "never"; a negative one is refused.
+func TestF20ZeroPeriods(t *testing.T) {
+	t.Parallel()
+	parse := func(quiet string) ([]partners.Agreement, error) {
+		text := fmt.Sprintf(`partners:
+  - name: acme
+    sftp:
+      host: sftp.example.com
+      user: hub
+      host_keys: ["%s"]
+      auth: {password_file: /run/secrets/acme}
+      folders: {in: in, archive: archive}
+      ready: {quiet: %[2]s, grace: %[2]s}
+      interval: %[2]s
+      timeouts: {connect: %[2]s, request: %[2]s, list: %[2]s, file: %[2]s}
+    sink: dir:/var/spool/acme
+`, strings.TrimSpace(string(ssh.MarshalAuthorizedKey(sftptest.NewKey(t, ssh.KeyAlgoED25519, "host").PublicKey()))), quiet)
+		found, _, err := partners.ParseFile(t.TempDir(), []byte(text))
+		return found, err
+	}
+	found, err := parse("0s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := found[0].SFTP
+	if got.Ready.Quiet != partners.DefaultQuiet || got.Ready.Grace != partners.DefaultGrace || got.Interval != partners.DefaultInterval ||
+		got.Timeouts != partners.DefaultTimeouts {
+		t.Errorf("zero means %+v, every %s, %+v", got.Ready, got.Interval, got.Timeouts)
+	}
+	if _, err := parse("-1s"); err == nil {
+		t.Error("a negative period was taken")
+	}
 }
 
 // F24: a file that somebody else takes away between listing and opening is no fault.

@@ -151,13 +151,15 @@ type witness struct {
 	tb     testing.TB
 	hub    *as2test.Hub
 	server *sftptest.Scripted
+	terms  server
 	put    []string
 }
 
 func newWitness(tb testing.TB, hub *as2test.Hub) *witness {
 	tb.Helper()
 	w := &witness{tb: tb, hub: hub, server: startScripted(tb, sftptest.Script{})}
-	agree(tb, hub, "witness", scripted(tb, w.server))
+	w.terms = scripted(tb, w.server)
+	agree(tb, hub, "witness", w.terms)
 	return w
 }
 

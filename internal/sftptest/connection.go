@@ -176,6 +176,7 @@ func (s *Scripted) subsystem(channel ssh.Channel, requests <-chan *ssh.Request, 
 	defer channel.Close()
 	for request := range requests {
 		if request.Type != "subsystem" || string(request.Payload) != "\x00\x00\x00\x04sftp" {
+			s.wrong("a session request of type " + request.Type) // many servers know SFTP and nothing else
 			_ = request.Reply(false, nil)
 			continue
 		}

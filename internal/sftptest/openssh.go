@@ -104,7 +104,7 @@ func (s *OpenSSH) writeSetup() {
 		"Subsystem sftp internal-sftp -d "+s.Root+" "+s.wanted.SFTP,
 		"StrictModes no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "UsePAM no", "UseDNS no",
 		"PermitTTY no", "AllowTcpForwarding no", "X11Forwarding no", "PrintMotd no", "PidFile none",
-		"MaxStartups 200", "MaxSessions 32", "LogLevel VERBOSE")
+		"MaxStartups 200", "MaxSessions 32", "LogLevel INFO")
 	s.own("sshd_config", []byte(strings.Join(settings, "\n")+"\n"))
 }
 
@@ -208,7 +208,7 @@ func (r *serverRun) follow(output io.Reader, listening chan struct{}) {
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		r.mu.Lock()
 		r.last = append(r.last, lines.Text())
-		r.last = r.last[max(0, len(r.last)-200):]
+		r.last = r.last[max(0, len(r.last)-40):]
 		r.mu.Unlock()
 		if strings.HasPrefix(lines.Text(), "Server listening on ") {
 			close(listening)

@@ -27,7 +27,6 @@ type Scripted struct {
 	open    map[net.Conn]bool
 	stopped bool
 	counts  Counts
-	handles int
 	changed chan struct{} // closed, and replaced, when counts change
 }
 
@@ -38,7 +37,8 @@ type Counts struct {
 	Logins      int          // that succeeded
 	Requests    map[Kind]int // of SFTP
 	Wrong       []string     // what clients did wrong
-	MostHandles int          // open at a time, over all sessions
+	Handles     int          // open now, over all sessions
+	MostHandles int          // at a time
 	MostOpen    int          // connections at a time
 }
 
@@ -152,8 +152,8 @@ func (s *Scripted) wrong(what string) { s.count(func(c *Counts) { c.Wrong = appe
 
 func (s *Scripted) countHandles(by int) {
 	s.count(func(c *Counts) {
-		s.handles += by
-		c.MostHandles = max(c.MostHandles, s.handles)
+		c.Handles += by
+		c.MostHandles = max(c.MostHandles, c.Handles)
 	})
 }
 
