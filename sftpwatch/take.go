@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
@@ -175,7 +174,7 @@ func (t *taking) identity() string {
 		sum := sha256.Sum256([]byte(name))
 		name = name[:256] + "…" + hex.EncodeToString(sum[:])
 	}
-	return name + "\n" + strconv.FormatInt(t.size, 10) + "\n" + strconv.FormatInt(t.mtime, 10)
+	return fmt.Sprintf("%s (%d octets, %s)", name, t.size, time.Unix(t.mtime, 0).UTC().Format(time.RFC3339))
 }
 
 // wait lets a file that is not whole lie, until its grace period is over; then it is refused, with an alarm.

@@ -81,7 +81,7 @@ func (w *world) play(ctx context.Context) error {
 			first = answer
 		}
 	}
-	return nil
+	return w.playDrops(ctx, len(steps)+1)
 }
 
 func (w *world) partner(name, id string) (as2client.Partner, error) {
