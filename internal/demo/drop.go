@@ -86,7 +86,7 @@ func (w *world) takeDrop(ctx context.Context, number int, d drop) error {
 		mark = "!!"
 		w.failed++
 	}
-	w.say("%s %d %-46s  %-44s %-5s %-10s %s", mark, number, d.title, "taken and archived", "–", verdict, went)
+	w.say("%s %2d %-46s  %-44s %-5s %-10s %s", mark, number, d.title, "taken and archived", "–", verdict, went)
 	return nil
 }
 
