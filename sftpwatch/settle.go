@@ -54,6 +54,9 @@ func (w *Watcher) AddWorkers(workers *river.Workers) {
 // settleFor is how long one run of a job begins with further files; a longer one would be taken for one that died.
 const settleFor = 10 * time.Second
 
+// Timeout bounds one run; River takes up the jobs of dead nodes only if it knows one.
+func (*settleWorker) Timeout(*river.Job[settleArgs]) time.Duration { return settleFor + 20*time.Second }
+
 // Work does what is due of the job's files. It fails when any of them does, and comes again with backoff.
 func (s *settleWorker) Work(ctx context.Context, job *river.Job[settleArgs]) error {
 	w, partner := s.watcher, job.Args.Partner

@@ -145,12 +145,23 @@ func (f *fetching) reach(points []string) {
 	}, func() string { return fmt.Sprintf("not reached: %q", missing) })
 }
 
-// dieAt has a node die at a point. The other dies before that, or it would keep the partners it polls to itself, and comes
-// back at once.
+// dieAt has a node die at a point while the other lives. The other dies before that, too, and comes back when the first has
+// taken over its partners, or it would keep them: whoever polled last has the first chance.
 func (f *fetching) dieAt(i int, point string, hit int) {
 	f.tb.Helper()
 	f.kills++
+	f.nodes[1-i].kill()
+	f.nodes[i].kill()
+	former := f.owners()
 	f.revive(i, fmt.Sprintf("FIRSTCOPY_FAILPOINT=%s@%d", point, hit))
+	f.await("partners to be taken over", func() bool {
+		select {
+		case <-f.nodes[i].exited:
+			return true
+		default:
+			return !slices.Equal(f.owners(), former)
+		}
+	}, func() string { return point })
 	f.revive(1 - i)
 	select {
 	case <-f.nodes[i].exited:
@@ -161,6 +172,16 @@ func (f *fetching) dieAt(i int, point string, hit int) {
 		f.tb.Fatalf("%s ended by itself, with %s, instead of at %s", nodeName(i), f.nodes[i].cmd.ProcessState, point)
 	}
 	f.revive(i)
+}
+
+// owners are the nodes' lives that polled each partner last.
+func (f *fetching) owners() []string {
+	f.tb.Helper()
+	var owners []string
+	for _, v := range f.list("", `SELECT owner FROM sftp_poll ORDER BY partner_id`) {
+		owners = append(owners, v.detail)
+	}
+	return owners
 }
 
 func (f *fetching) await(what string, happened func() bool, detail func() string) {
