@@ -210,3 +210,71 @@ func TestSFTPNames(t *testing.T) {
 	}
 	eventually(t, "all are forwarded", func() bool { return forwarded(t, hub, "acme") == len(names) })
 }
+
+// A file that is kept is taken once, however often it is listed; written anew under its name, it is taken again. A done file
+// says at once that a file is whole, and goes with it.
+func TestSFTPAfterwards(t *testing.T) {
+	t.Parallel()
+	t.Run("keep", func(t *testing.T) {
+		t.Parallel()
+		server := drops(t, sftptest.Options{})
+		hub := as2test.Start(t, as2test.Options{Config: quick})
+		dropsAt(t, hub, "acme", server, func(a *partners.Agreement) { a.SFTP.After = partners.AfterKeep })
+		server.Put("in/a.edi", order("5001"))
+		taken := func(n int) func() bool {
+			return func() bool { return len(hub.Logs.Lines("file taken")) == n }
+		}
+		eventually(t, "the file is taken", taken(1))
+		server.Put("in/b.edi", order("5002"))
+		eventually(t, "the other file is taken", taken(2))
+		server.Put("in/a.edi", order("5001")+"\n")
+		eventually(t, "the file written anew is taken", taken(3))
+		eventually(t, "two orders are forwarded", func() bool { return forwarded(t, hub, "acme") == 2 })
+		if names := server.Names("in"); len(names) != 2 {
+			t.Errorf("the folder has %q", names)
+		}
+	})
+	t.Run("delete, by done file", func(t *testing.T) {
+		t.Parallel()
+		server := drops(t, sftptest.Options{})
+		hub := as2test.Start(t, as2test.Options{Config: quick})
+		dropsAt(t, hub, "acme", server, func(a *partners.Agreement) {
+			a.SFTP.After, a.SFTP.Ready = partners.AfterDelete, partners.Ready{Quiet: partners.Period(time.Hour), Done: "{stem}.done", Grace: partners.DefaultGrace}
+		})
+		server.Put("in/a.edi", order("6001"))
+		server.Put("in/b.edi", order("6002"))
+		server.Put("in/a.done", "")
+		eventually(t, "a.edi and its done file are deleted", func() bool { return strings.Join(server.Names("in"), " ") == "b.edi" })
+		eventually(t, "its order is forwarded", func() bool { return forwarded(t, hub, "acme") == 1 })
+	})
+}
+
+// A file that is expected and does not come raises one alarm a day, over all nodes.
+func TestSFTPExpectedFile(t *testing.T) {
+	t.Parallel()
+	server := drops(t, sftptest.Options{})
+	first := as2test.Start(t, as2test.Options{Config: quick})
+	dropsAt(t, first, "acme", server, func(a *partners.Agreement) { a.SFTP.Expect = partners.Expect{By: "00:00"} })
+	// An agreement made after the hour expects nothing that day.
+	if _, err := first.Pool.Exec(t.Context(), `UPDATE partner SET updated_at = now() - interval '2 days'`); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Node.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the alarm is raised", func() bool { return len(first.Logs.Lines("expected file has not come")) == 1 })
+	var fence int64
+	if err := first.Pool.QueryRow(t.Context(), `SELECT fence FROM sftp_poll`).Scan(&fence); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "five more polls", func() bool {
+		var now int64
+		if err := first.Pool.QueryRow(t.Context(), `SELECT fence FROM sftp_poll`).Scan(&now); err != nil {
+			t.Fatal(err)
+		}
+		return now >= fence+5
+	})
+	if n := len(first.Logs.Lines("expected file has not come")); n != 1 {
+		t.Errorf("%d alarms", n)
+	}
+}

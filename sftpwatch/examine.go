@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,6 +146,10 @@ var hints = map[Kind]string{
 
 // algorithmHint names what of the server's offer could be agreed on.
 func algorithmHint(offers *ssh.AlgorithmNegotiationError) string {
+	hostKey := strings.Contains(offers.What, "host key")
+	if hostKey && !slices.Contains(offers.SupportedAlgorithms, ssh.KeyAlgoRSASHA512) {
+		return "the server has no key of a pinned type; ask the partner for its host keys"
+	}
 	known, where := ssh.InsecureAlgorithms(), ""
 	var usable []string
 	for _, set := range []struct {
@@ -162,7 +167,7 @@ func algorithmHint(offers *ssh.AlgorithmNegotiationError) string {
 	if len(usable) > 0 {
 		return fmt.Sprintf("the server is old; ask the partner to renew it, or agree on weak algorithms: algorithms: {%s: [%s]}", where, strings.Join(usable, ", "))
 	}
-	if strings.Contains(offers.What, "host key") {
+	if hostKey {
 		return "the server has no key of a pinned type; ask the partner for its host keys"
 	}
 	return "nothing that the server offers can be agreed on; ask the partner to renew it"
