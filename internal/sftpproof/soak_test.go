@@ -70,6 +70,7 @@ type soak struct {
 	pool      *pgxpool.Pool
 	inbox     string
 	key       string // file of
+	interval  string // of the polls
 	good, bad []*soaking
 	files     int // put so far
 }
@@ -87,7 +88,7 @@ type soaking struct {
 
 func newSoak(t *testing.T, n *node) *soak {
 	t.Helper()
-	s := &soak{tb: t, node: n, inbox: t.TempDir()}
+	s := &soak{tb: t, node: n, inbox: t.TempDir(), interval: "500ms"}
 	s.key = n.write("partner.key", string(sftptest.NewKey(t, ssh.KeyAlgoED25519, "partner").PEM))
 	var err error
 	if s.pool, err = pgxpool.New(t.Context(), n.database); err != nil {
@@ -130,7 +131,7 @@ const soakAgreement = `
       auth: {keys: [{file: %[4]s}]}
       folders: {in: in, error: error}
       ready: {quiet: 500ms}
-      interval: 500ms
+      interval: %[6]s
       after: delete
       timeouts: {connect: 5s, request: 5s, list: 10s, file: 20s}
     sink: dir:%[5]s
@@ -148,7 +149,7 @@ func (s *soak) begin(more []*soaking) {
 			s.tb.Fatal(err)
 		}
 		_, port, _ := strings.Cut(p.address, ":")
-		fmt.Fprintf(&text, soakAgreement, p.name, port, key, s.key, sink)
+		fmt.Fprintf(&text, soakAgreement, p.name, port, key, s.key, sink, s.interval)
 	}
 	s.node.run("partner", "apply", "-f", s.node.write("agreements.yaml", text.String()))
 }
@@ -236,11 +237,17 @@ func (s *soak) watch(d time.Duration) vitals {
 		middle(func(v vitals) float64 { return v.descriptors })}
 }
 
-// reform has every server behave.
+// reform has every server behave, and every partner polled at once: an agreement that has changed is as good as new.
 func (s *soak) reform() {
+	s.tb.Helper()
 	for _, p := range s.bad {
 		p.server.Change(func(script *sftptest.Script) { *script = sftptest.Script{} })
 		p.server.Disconnect()
+	}
+	s.interval = "501ms"
+	s.begin(s.bad)
+	if _, err := s.pool.Exec(s.tb.Context(), `UPDATE sftp_poll SET due_at = now()`); err != nil {
+		s.tb.Fatal(err)
 	}
 }
 
