@@ -19,6 +19,12 @@ const (
 	DriftDiscarded   = "drift_discarded"   // an administrator dropped held content
 	ReceiptDelivered = "receipt_delivered" // the partner took an asynchronous receipt
 	ReceiptFailed    = "receipt_failed"    // the partner did not take it, and no attempt is left
+
+	Acknowledged         = "acknowledged"          // an acknowledgement, fresh or stored, is this delivery's answer
+	AcknowledgementSent  = "acknowledgement_sent"  // the partner has it
+	AcknowledgementStuck = "acknowledgement_stuck" // the last attempt failed
+
+	AcknowledgementResent = "acknowledgement_resent" // an administrator had it sent again
 )
 
 // Event is one line of a reference's account, for what happens outside a registration.

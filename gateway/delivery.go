@@ -22,14 +22,20 @@ type prior struct {
 	delivery uuid.UUID // a committed delivery of the same octets; Nil for none
 	receipt  Receipt   // its receipt of the kind now wanted; without octets if there is none
 	reusedID bool      // other octets have come under the id
+
+	acknowledgements []uuid.UUID // what it was answered with, as far as nothing of it is under way
 }
 
 const priorSQL = `
-SELECT d.delivery_id, true, coalesce(r.message_id, ''), coalesce(r.disposition, ''), coalesce(r.mic, ''), r.octets
+SELECT d.delivery_id, true, coalesce(r.message_id, ''), coalesce(r.disposition, ''), coalesce(r.mic, ''), r.octets,
+	ARRAY(SELECT acknowledgement_id FROM acknowledgement_transmission t WHERE t.delivery_id = d.delivery_id
+		AND NOT EXISTS (SELECT FROM acknowledgement_transmission u
+			WHERE u.acknowledgement_id = t.acknowledgement_id AND u.state = 'pending')
+		GROUP BY acknowledgement_id)
 FROM delivery d LEFT JOIN receipt r ON r.delivery_id = d.delivery_id AND r.kind = $5
 WHERE d.partner_id = $1 AND d.channel = $2 AND d.transport_id = $3 AND d.payload_hash = $4
 UNION ALL
-(SELECT delivery_id, false, '', '', '', NULL FROM delivery
+(SELECT delivery_id, false, '', '', '', NULL, NULL FROM delivery
  WHERE partner_id = $1 AND channel = $2 AND transport_id = $3 AND payload_hash <> $4 LIMIT 1)`
 
 func (g *Ingester) prior(ctx context.Context, d *Delivery) (prior, error) {
@@ -44,11 +50,15 @@ func (g *Ingester) prior(ctx context.Context, d *Delivery) (prior, error) {
 		var id [16]byte
 		var same bool
 		var r Receipt
-		if err := rows.Scan(&id, &same, &r.MessageID, &r.Disposition, &r.MIC, &r.Octets); err != nil {
+		var acknowledgements [][16]byte
+		if err := rows.Scan(&id, &same, &r.MessageID, &r.Disposition, &r.MIC, &r.Octets, &acknowledgements); err != nil {
 			return prior{}, err
 		}
 		if same {
 			p.delivery, p.receipt = id, r
+			for _, a := range acknowledgements {
+				p.acknowledgements = append(p.acknowledgements, a)
+			}
 		} else {
 			p.reusedID = true
 		}
@@ -141,12 +151,16 @@ func (w *work) repeat(ctx context.Context, p prior) (Outcome, error) {
 	if fresh {
 		w.queueReceiptOf(&batch, p.delivery)
 	}
+	w.record(&batch, p.delivery)
 	failpoint.Hit("repeat.before-commit")
 	var err error
-	w.record(&batch, p.delivery)
-	if job := w.receiptJob(); job != nil {
-		job.Delivery = p.delivery
-		err = w.repeatAsync(ctx, &batch, job)
+	jobs := forward.Jobs{Receipt: w.receiptJob()}
+	if jobs.Receipt != nil {
+		jobs.Receipt.Delivery = p.delivery
+	}
+	var queue func(*pgx.Batch, []int64)
+	if jobs.Acknowledgements, queue = w.again(&p); jobs.Receipt != nil || jobs.Acknowledgements != nil {
+		err = w.repeatWith(ctx, &batch, jobs, queue)
 	} else {
 		err = commitBatch(ctx, w.pool, &batch)
 	}
@@ -165,7 +179,8 @@ func violates(err error, constraint string) bool {
 	return errors.As(err, &pg) && pg.Code == "23505" && pg.ConstraintName == constraint
 }
 
-func (g *Ingester) repeatAsync(ctx context.Context, batch *pgx.Batch, job *forward.ReceiptJob) error {
+// repeatWith also has the outbox send what the delivery was answered with. queue adds what the jobs' ids are needed for.
+func (g *Ingester) repeatWith(ctx context.Context, batch *pgx.Batch, jobs forward.Jobs, queue func(*pgx.Batch, []int64)) error {
 	var first pgx.Batch
 	first.Queue(beginSQL)
 	tx, err := begin(ctx, g.pool, &first)
@@ -173,8 +188,10 @@ func (g *Ingester) repeatAsync(ctx context.Context, batch *pgx.Batch, job *forwa
 		return err
 	}
 	defer tx.Rollback(ctx)
-	if _, err := g.outbox.Enqueue(ctx, tx, nil, job); err != nil {
+	ids, err := g.outbox.Enqueue(ctx, tx, jobs)
+	if err != nil {
 		return err
 	}
+	queue(batch, ids[len(ids)-len(jobs.Acknowledgements):])
 	return tx.commitWith(ctx, batch)
 }

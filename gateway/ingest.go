@@ -19,7 +19,7 @@ import (
 
 // outbox is where forwarding work is put, inside the ingest transaction.
 type outbox interface {
-	Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *forward.ReceiptJob) ([]int64, error)
+	Enqueue(ctx context.Context, tx pgx.Tx, jobs forward.Jobs) ([]int64, error)
 }
 
 // Ingester decides deliveries.
@@ -94,6 +94,8 @@ type work struct {
 	receipt      Receipt
 	reusedID     bool
 	staged       map[uuid.UUID]bool
+	due          []due
+	numbered     bool
 }
 
 func newWork(g *Ingester, d *Delivery) *work {
@@ -108,7 +110,8 @@ func newWork(g *Ingester, d *Delivery) *work {
 	return w
 }
 
-// prepare does what must not happen inside the transaction: it composes and signs the receipt, and stages large octets.
+// prepare does what must not happen inside the transaction: it composes and signs the receipt, draws control numbers, and
+// stages large octets.
 func (w *work) prepare(ctx context.Context) error {
 	known, err := w.look(ctx)
 	if err != nil {
@@ -121,6 +124,9 @@ func (w *work) prepare(ctx context.Context) error {
 	}
 	w.registration.Detail = w.detail()
 	failpoint.Hit("ingest.composed")
+	if err := w.number(ctx); err != nil {
+		return err
+	}
 	for i, e := range w.registration.Entries {
 		if x := &w.Interchanges[i]; x.End-x.Start > forward.MaxInline && !known[i] && !w.staged[e.Document] {
 			if err := forward.Stage(ctx, w.pool, e.Document, w.Payload.Section(x.Start, x.End)); err != nil {
@@ -181,7 +187,11 @@ func (w *work) commit(ctx context.Context) (Outcome, error) {
 	failpoint.Hit("ingest.registered")
 	decisions := w.registration.Decisions
 	documents := w.documents(decisions)
-	jobs, err := w.outbox.Enqueue(ctx, tx, pending(documents), w.receiptJob())
+	if err := w.settle(ctx, tx, decisions); err != nil {
+		return Outcome{}, err
+	}
+	todo := forward.Jobs{Documents: pending(documents), Receipt: w.receiptJob(), Acknowledgements: w.acknowledge(decisions)}
+	jobs, err := w.outbox.Enqueue(ctx, tx, todo)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -195,6 +205,7 @@ func (w *work) commit(ctx context.Context) (Outcome, error) {
 	}
 	w.queueReceipt(last)
 	w.record(last, w.ID)
+	w.queueAcknowledgements(last, decisions, jobs[len(jobs)-len(todo.Acknowledgements):])
 	failpoint.Hit("ingest.before-commit")
 	if err := tx.commitWith(ctx, last); err != nil {
 		return Outcome{}, err

@@ -31,6 +31,7 @@ type Metrics struct {
 	fetched   *prometheus.CounterVec
 	setAside  *prometheus.CounterVec
 	putBack   *prometheus.CounterVec
+	answers   *prometheus.CounterVec
 }
 
 var seconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
@@ -64,8 +65,10 @@ func NewMetrics() *Metrics {
 		putBack: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_sftp_put_back_total",
 			Help: "Post-actions and acknowledgement files, by what went wrong; ok when nothing did."}, []string{"partner", "result"}),
 	}
+	m.answers = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_acknowledgements_total",
+		Help: "Attempts to send a functional acknowledgement, by partner and result."}, []string{"partner", "result"})
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.registry.MustRegister(m.received, m.verdicts, m.latency, m.ingest, m.forwards, m.forwardIn, m.receipts,
+	m.registry.MustRegister(m.answers, m.received, m.verdicts, m.latency, m.ingest, m.forwards, m.forwardIn, m.receipts,
 		m.polls, m.pollTime, m.fetched, m.setAside, m.putBack)
 	return m
 }
@@ -103,22 +106,40 @@ func (m *Metrics) ReceiptDelivered(partner string, ok bool) {
 	m.receipts.WithLabelValues(partner, result).Inc()
 }
 
+// Acknowledged counts an attempt to send a functional acknowledgement, and whether it was the last.
+func (m *Metrics) Acknowledged(partner string, ok, stuck bool) {
+	result := "failed"
+	switch {
+	case ok:
+		result = "ok"
+	case stuck:
+		result = "stuck"
+	}
+	m.answers.WithLabelValues(partner, result).Inc()
+}
+
 var _ forward.Observer = (*Metrics)(nil)
 
 // backlog collects what only the database knows: how much waits, and for how long.
 type backlog struct {
-	pool      *pgxpool.Pool
-	documents *prometheus.Desc
-	oldest    *prometheus.Desc
+	pool             *pgxpool.Pool
+	documents        *prometheus.Desc
+	oldest           *prometheus.Desc
+	acknowledgements *prometheus.Desc
 }
 
 func newBacklog(pool *pgxpool.Pool) backlog {
 	return backlog{pool: pool,
-		documents: prometheus.NewDesc("firstcopy_documents", "Documents that are pending, stuck or held.", []string{"state"}, nil),
-		oldest:    prometheus.NewDesc("firstcopy_documents_oldest_seconds", "Age of the oldest such document.", []string{"state"}, nil)}
+		documents:        prometheus.NewDesc("firstcopy_documents", "Documents that are pending, stuck or held.", []string{"state"}, nil),
+		oldest:           prometheus.NewDesc("firstcopy_documents_oldest_seconds", "Age of the oldest such document.", []string{"state"}, nil),
+		acknowledgements: prometheus.NewDesc("firstcopy_acknowledgements", "Acknowledgements that are pending or stuck.", []string{"state"}, nil)}
 }
 
-func (b backlog) Describe(ch chan<- *prometheus.Desc) { ch <- b.documents; ch <- b.oldest }
+func (b backlog) Describe(ch chan<- *prometheus.Desc) {
+	ch <- b.documents
+	ch <- b.oldest
+	ch <- b.acknowledgements
+}
 
 func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -131,6 +152,14 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	for _, f := range found {
 		ch <- prometheus.MustNewConstMetric(b.documents, prometheus.GaugeValue, float64(f.Documents), string(f.State))
 		ch <- prometheus.MustNewConstMetric(b.oldest, prometheus.GaugeValue, f.Oldest.Seconds(), string(f.State))
+	}
+	counts, err := forward.AcknowledgementBacklog(ctx, b.pool)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(b.acknowledgements, err)
+		return
+	}
+	for state, n := range counts {
+		ch <- prometheus.MustNewConstMetric(b.acknowledgements, prometheus.GaugeValue, float64(n), string(state))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"firstcopy/as2/smime"
 	"firstcopy/gateway/forward"
 	"firstcopy/migrations"
 	"firstcopy/partners"
@@ -90,9 +91,12 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) 
 		return nil, err
 	}
 	metrics := NewMetrics()
-	metrics.registry.MustRegister(newBacklog(n.work), newExpiry(n.directory, c.Certificates), newPolled(n.work))
+	metrics.registry.MustRegister(newBacklog(n.work), newExpiry(n.directory, c.Certificates), newWeakness(n.work, n.directory),
+		newPolled(n.work))
+	c.Forward.SigningKey = signingKey(c.Stations)
 	n.watcher = sftpwatch.New(n.work, n.directory, c.SFTP, c.Node, log, metrics)
 	c.Forward.Channels = append(c.Forward.Channels, forward.Channel{Queue: sftpwatch.Queue, Add: n.watcher.AddWorkers})
+	c.Forward.AcknowledgementSinks = map[string]forward.AcknowledgementSink{SFTP: putting{n.watcher}}
 	if n.outbox, err = forward.New(n.work, n.directory, c.Forward, c.Node, log, metrics); err != nil {
 		return nil, err
 	}
@@ -108,6 +112,17 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) 
 		return nil, fmt.Errorf("operator's listener: %w", err)
 	}
 	return n, nil
+}
+
+// signingKey is how the outbox signs messages of our stations.
+func signingKey(stations map[string]Station) func(string, time.Time) (smime.Key, error) {
+	return func(name string, now time.Time) (smime.Key, error) {
+		station, ok := stations[name]
+		if !ok {
+			return smime.Key{}, fmt.Errorf("this node has no station %q", name)
+		}
+		return station.SigningKey(now)
+	}
 }
 
 // timed measures what ingest takes.
@@ -159,7 +174,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.directory.Run(work) })
 	group.Go(func() error { return n.outbox.Run(work, n.config.Grace) })
 	group.Go(func() error { return n.watcher.Run(failed) })
-	group.Go(func() error { n.watchCertificates(work); return nil })
+	group.Go(func() error { n.watchPartners(work); return nil })
 	group.Go(func() error {
 		<-failed.Done()
 		return n.stop(ctx, public, private, stopWork)
@@ -188,8 +203,8 @@ func (n *Node) stop(ctx context.Context, public, private *http.Server, stopWork 
 	return errors.Join(err, private.Close())
 }
 
-// watchCertificates warns every day of partners' certificates that have ended, or soon will.
-func (n *Node) watchCertificates(ctx context.Context) {
+// watchPartners warns every day of partners' certificates that have ended, or soon will, and of references that are no keys.
+func (n *Node) watchPartners(ctx context.Context) {
 	day := time.NewTicker(24 * time.Hour)
 	defer day.Stop()
 	for {
@@ -198,6 +213,7 @@ func (n *Node) watchCertificates(ctx context.Context) {
 				n.log.WarnContext(ctx, "partner's certificate needs attention", "partner", w.Partner, "warning", w.Text)
 			}
 		}
+		n.warnOfWeakReferences(ctx)
 		select {
 		case <-ctx.Done():
 			return

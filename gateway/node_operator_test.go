@@ -81,6 +81,10 @@ func TestMetrics(t *testing.T) {
 	processed(t, as2test.Send(t, acme, invoice))
 	processed(t, as2test.Send(t, stuck, invoice))
 	processed(t, as2test.Send(t, stuck, as2test.Invoice("INV1", "2"))) // held
+	weak := hub.Agree("weak", func(a *partners.Agreement) { a.Drift = partners.DriftDiscard })
+	for _, total := range []string{"1", "2", "3", "4"} {
+		processed(t, as2test.Send(t, weak, as2test.Invoice("1", total)))
+	}
 	exchange(t, hub, raw(m).set("AS2-From", "NOBODY").octets())
 	hub.Forwarded("acme")
 	var page string
@@ -91,12 +95,13 @@ func TestMetrics(t *testing.T) {
 		`firstcopy_verdicts_total{partner="acme",verdict="first"} 1`,
 		`firstcopy_verdicts_total{partner="acme",verdict="duplicate"} 1`,
 		`firstcopy_verdicts_total{partner="stuck",verdict="drift"} 1`,
-		`firstcopy_answer_seconds_count{outcome="accepted"} 4`,
-		`firstcopy_ingest_seconds_count 5`,
+		`firstcopy_answer_seconds_count{outcome="accepted"} 8`,
+		`firstcopy_ingest_seconds_count 9`,
 		`firstcopy_forwards_total{partner="acme",result="ok"} 1`,
 		`firstcopy_documents{state="pending"} 0`,
 		`firstcopy_documents{state="held"} 1`,
 		`firstcopy_documents{state="stuck"} 0`,
+		`firstcopy_weak_references{partner="weak"} 1`,
 		`firstcopy_documents_oldest_seconds{state="held"} `,
 		`firstcopy_certificate_expiry_timestamp_seconds{owner="partner/acme",`,
 		`firstcopy_certificate_expiry_timestamp_seconds{owner="station/HUB",`,

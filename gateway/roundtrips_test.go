@@ -88,8 +88,10 @@ type nobody struct{}
 func (nobody) Forwarded(string, time.Duration) {}
 func (nobody) ForwardFailed(string, bool)      {}
 func (nobody) ReceiptDelivered(string, bool)   {}
+func (nobody) Acknowledged(string, bool, bool) {}
 
-// At most four round trips to Postgres for a first copy, and two for a repeated Message-ID.
+// At most four round trips to Postgres for a first copy, and two for a repeated Message-ID; one more to draw the control
+// numbers of functional acknowledgements, and two for a repeat that has them sent again.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	database, err := url.Parse(pgtest.URL(t))
@@ -133,6 +135,13 @@ func TestRoundTrips(t *testing.T) {
 	ingest("<1>", as2test.Invoice("WARM", "1"), "")
 	ingest("<1>", as2test.Invoice("WARM", "1"), "")
 	ingest("<2>", as2test.Orders("W1", "W2"), "http://x/")
+	partner.AS2.URL = "http://x/"
+	for range 2 { // and nothing is under way
+		ingest("<3>", asking(as2test.Invoice("WARM2", "1")), "")
+		if _, err := pool.Exec(ctx, `UPDATE acknowledgement_transmission SET state = 'sent', sent_at = now()`); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		name     string
 		trips    int64
@@ -144,6 +153,10 @@ func TestRoundTrips(t *testing.T) {
 		{"duplicate under a new Message-ID", 3, "<b>", as2test.Invoice("A", "1"), ""},
 		{"drift that is held", 3, "<c>", as2test.Invoice("A", "2"), ""},
 		{"three interchanges, asynchronous receipt", 4, "<d>", as2test.Orders("O1", "O2", "O3"), "http://x/"},
+		{"one that asks for a CONTRL", 5, "<e>", asking(as2test.Invoice("E", "1")), ""},
+		{"its repeat while that is under way", 2, "<e>", asking(as2test.Invoice("E", "1")), ""},
+		{"its duplicate", 5, "<f>", asking(as2test.Invoice("E", "1")), ""},
+		{"a repeat that has a CONTRL sent again", 4, "<3>", asking(as2test.Invoice("WARM2", "1")), ""},
 	} {
 		if got := ingest(c.id, c.body, c.async); got > c.trips {
 			t.Errorf("%s: %d round trips, want at most %d", c.name, got, c.trips)

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"firstcopy/dedup/interchange"
+	"firstcopy/gateway/forward"
+	"firstcopy/partners"
 	"firstcopy/sftpwatch"
 )
 
@@ -79,6 +81,20 @@ func (f *fetching) Ingest(ctx context.Context, a *sftpwatch.Arrival) (sftpwatch.
 	}
 	return sftpwatch.Outcome{Delivery: outcome.Delivery, Repeat: outcome.Repeat}, nil
 }
+
+// putting sends acknowledgements as files.
+type putting struct{ watcher *sftpwatch.Watcher }
+
+// Send puts the acknowledgement under a name of its own, the same for every attempt and every transmission of it: what the
+// partner has not taken away yet is not put twice.
+func (p putting) Send(ctx context.Context, a *partners.Agreement, s *forward.Sending) (forward.Evidence, error) {
+	ack := &s.Acknowledgement
+	name := string(ack.Kind) + "_" + ack.Control + "_" + ack.ID.String() + ".edi"
+	err := p.watcher.Put(ctx, a, name, ack.Octets)
+	return forward.Evidence{Where: "sftp:" + name, Detail: map[string]any{"file": name}}, err
+}
+
+var _ forward.AcknowledgementSink = putting{}
 
 // Polled, Fetched, SetAside and PutBack make Metrics the watcher's observer.
 func (m *Metrics) Polled(partner string, kind sftpwatch.Kind, took time.Duration) {

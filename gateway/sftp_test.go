@@ -278,3 +278,38 @@ func TestSFTPExpectedFile(t *testing.T) {
 		t.Errorf("%d alarms", n)
 	}
 }
+
+// A file is acknowledged by a file, exactly one whatever comes again; taken away by the partner, it is put anew for the next
+// copy, octet for octet.
+func TestSFTPAcknowledgement(t *testing.T) {
+	t.Parallel()
+	server := drops(t, sftptest.Options{})
+	hub := as2test.Start(t, as2test.Options{Config: quick})
+	dropsAt(t, hub, "acme", server, func(a *partners.Agreement) { a.Acknowledge = partners.Acknowledge{EDIFACT: "contrl"} })
+	server.Put("in/orders.edi", order("7001"))
+	sent := func(n int) func() bool {
+		return func() bool { return len(hub.Logs.Lines("acknowledgement sent")) == n }
+	}
+	eventually(t, "the acknowledgement is put", sent(1))
+	names := server.Names("acks")
+	if len(names) != 1 || !strings.HasPrefix(names[0], "contrl_") {
+		t.Fatalf("there are %q", names)
+	}
+	first, _ := server.Read("acks/" + names[0])
+	if !strings.Contains(first, "UCI+7001+") {
+		t.Errorf("it says %q", first)
+	}
+	server.Put("in/again.edi", order("7001"))
+	eventually(t, "the copy is acknowledged", sent(2))
+	if again := server.Names("acks"); len(again) != 1 {
+		t.Errorf("there are %q", again)
+	}
+	if err := os.Remove(server.Path("acks/" + names[0])); err != nil {
+		t.Fatal(err)
+	}
+	server.Put("in/once-more.edi", order("7001"))
+	eventually(t, "the next copy is acknowledged", sent(3))
+	if got, _ := server.Read("acks/" + names[0]); got != first {
+		t.Errorf("it says %q now, and said %q", got, first)
+	}
+}

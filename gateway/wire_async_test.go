@@ -280,6 +280,9 @@ func TestRedirectedReceiptIsNotFollowed(t *testing.T) {
 	if n := len(elsewhere.letters()); n != 0 || len(box.letters()) != 2 {
 		t.Errorf("%d attempts, %d requests to the redirect's target", len(box.letters()), n)
 	}
+	as2test.Eventually(t, "the second line, which follows the event", func() bool {
+		return len(hub.Logs.Lines("asynchronous receipt not delivered")) == 2
+	})
 	lines := hub.Logs.Lines("asynchronous receipt not delivered")
 	if len(lines) != 2 || !strings.Contains(fmt.Sprint(lines[0]["error"]), "302") || lines[1]["level"] != "ERROR" {
 		t.Errorf("logged %v", lines)

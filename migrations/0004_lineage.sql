@@ -89,55 +89,70 @@ CREATE FUNCTION lineage_of(p_partner bigint, p_name lineage_name) RETURNS SETOF 
 $$;
 
 -- lineage_about lists the numbers that a document is about: its own first, those that it names, and those that the documents of
--- any of these have named in turn (remote), so that whatever comes late finds the end of its chain.
+-- any of these have named in turn (remote), so that whatever comes late finds the end of its chain. It looks each of them up by
+-- itself: as one statement with joins it could be planned to read the whole table.
 CREATE FUNCTION lineage_about(p_partner bigint, p_own lineage_name, p_targets jsonb)
-RETURNS TABLE (name lineage_name, remote boolean) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (name lineage_name, remote boolean) LANGUAGE plpgsql AS $$
 DECLARE
-    v_named lineage_name[];
+    v_named lineage_name[] := ARRAY[p_own];
+    v_all   lineage_name[];
+    n       lineage_name;
+    t       jsonb;
+    x       record;
+    y       record;
 BEGIN
-    RETURN QUERY SELECT p_own, false;
+    name := p_own; remote := false;
+    RETURN NEXT;
     IF p_targets IS NULL THEN
         RETURN;
     END IF;
-    v_named := p_own || ARRAY(SELECT (t->>'number', p_own.standard, t->>'family', p_own.sender, p_own.recipient, p_own.test)::lineage_name
-        FROM jsonb_array_elements(p_targets) t);
-    RETURN QUERY
-        SELECT n, false FROM unnest(v_named) n WHERE n <> p_own
-        UNION SELECT a.above, true FROM (
-            SELECT DISTINCT (y.number, y.standard, y.family, y.sender, y.recipient, y.test)::lineage_name AS above
-            FROM unnest(v_named) n CROSS JOIN LATERAL lineage_of(p_partner, n) x
-            JOIN document_lineage y ON y.document_id = x.document_id AND y.partner_id = p_partner AND y.by_number = x.number
-            WHERE x.by_number = '') a
-        WHERE a.above <> ALL (v_named);
+    FOR t IN SELECT * FROM jsonb_array_elements(p_targets) LOOP
+        name := (t->>'number', p_own.standard, t->>'family', p_own.sender, p_own.recipient, p_own.test);
+        IF name <> ALL (v_named) THEN
+            v_named := array_append(v_named, name);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+    v_all := v_named; remote := true;
+    FOREACH n IN ARRAY v_named LOOP
+        FOR x IN SELECT o.document_id FROM lineage_of(p_partner, n) o WHERE o.by_number = '' AND o.document_id IS NOT NULL LOOP
+            FOR y IN SELECT * FROM document_lineage l WHERE l.document_id = x.document_id AND l.by_number = n.number LOOP
+                name := (y.number, y.standard, y.family, y.sender, y.recipient, y.test);
+                IF name <> ALL (v_all) THEN
+                    v_all := array_append(v_all, name);
+                    RETURN NEXT;
+                END IF;
+            END LOOP;
+        END LOOP;
+    END LOOP;
 END $$;
 
 -- lineage_names lists the numbers that all documents of an interchange are about.
 CREATE FUNCTION lineage_names(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_lineage jsonb)
-RETURNS lineage_name[] LANGUAGE sql STABLE AS $$
-    SELECT array_agg(DISTINCT a.name) FROM jsonb_array_elements(p_lineage->'documents') d CROSS JOIN lineage_about(p_partner,
-        (d->>'number', p_standard, d->>'family', p_sender, p_recipient, p_test)::lineage_name,
-        CASE WHEN d->>'effect' IN ('supersede', 'delta', 'cancel') THEN coalesce(d->'targets', '[]') END) a
-$$;
+RETURNS lineage_name[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_names lineage_name[] := '{}';
+    d       jsonb;
+    a       record;
+BEGIN
+    FOR d IN SELECT * FROM jsonb_array_elements(p_lineage->'documents') LOOP
+        FOR a IN SELECT * FROM lineage_about(p_partner, (d->>'number', p_standard, d->>'family', p_sender, p_recipient, p_test)::lineage_name,
+            CASE WHEN d->>'effect' IN ('supersede', 'delta', 'cancel') THEN coalesce(d->'targets', '[]') END)
+        LOOP
+            v_names := array_append(v_names, a.name);
+        END LOOP;
+    END LOOP;
+    RETURN v_names;
+END $$;
 
--- lineage_judge tells what each document of an interchange is to those known before, and writes its rows as if the interchange
--- were forwarded; ledger_decide takes them back otherwise. p_lineage is what package dedup makes of the messages:
---   documents  number, family, revision, date, effect, function, digest, place, and targets: names of predecessors
---   plain      none of them supersedes, changes, cancels or repeats
---   others     how many messages take no part, having no number or no effect
---   sent       the interchange's time
---   flags      what is to be told whatever comes out
--- It returns NULL for originals of which nothing is to be told, else what dedup.Lineage holds, and beside it counts.
---
--- Relations: original (nothing newer is known), supersedes, changes, cancels (of what is known, or flagged), same (the very
--- document that is the newest), copy (says so itself, of a known one), stale (older than what has been forwarded).
-CREATE FUNCTION lineage_judge(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_document uuid,
-    p_lineage jsonb) RETURNS jsonb LANGUAGE plpgsql
+-- lineage_weigh does what lineage_judge is for, where there is something to weigh; so many rows are written already.
+CREATE FUNCTION lineage_weigh(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_document uuid,
+    p_lineage jsonb, p_written integer) RETURNS jsonb LANGUAGE plpgsql
 SET enable_seqscan = off -- plans are kept, and one that was made for a small table must not be
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     v_sent     text := p_lineage->>'sent';
-    v_plain    boolean := (p_lineage->>'plain')::boolean;
-    v_inserted integer := 0;
     v_flags    text[] := ARRAY(SELECT jsonb_array_elements_text(p_lineage->'flags'));
     v_names    lineage_name[];
     v_locked   jsonb; -- the names' texts
@@ -157,20 +172,6 @@ DECLARE
     v_known    boolean; -- there are some
     v_amended  boolean; v_before boolean; v_based boolean;
 BEGIN
-    IF v_plain THEN
-        INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
-            effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
-        SELECT DISTINCT ON (d.number, d.family) d.number, p_partner, p_standard, d.family, p_sender, p_recipient, p_test, 1, 'original',
-            1, '', d.effect, d.function, d.revision, d.date, v_sent, decode(d.digest, 'hex'), p_document, d.place, now()
-        FROM jsonb_to_recordset(p_lineage->'documents') AS d(number text COLLATE "C", family text COLLATE "C", revision text,
-            date text, effect text, function text, digest text, place integer)
-        ORDER BY d.number, d.family, d.place
-        ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
-        GET DIAGNOSTICS v_inserted = ROW_COUNT;
-        IF v_inserted = jsonb_array_length(p_lineage->'documents') THEN
-            RETURN CASE WHEN v_flags <> '{}' THEN jsonb_build_object('flags', to_jsonb(v_flags)) END;
-        END IF;
-    END IF;
     v_names := lineage_names(p_partner, p_standard, p_sender, p_recipient, p_test, p_lineage);
     PERFORM lineage_lock(p_partner, v_names);
     v_locked := (SELECT jsonb_object_agg(n::text, true) FROM unnest(v_names) n);
@@ -178,7 +179,7 @@ BEGIN
     FOR m IN SELECT * FROM jsonb_to_recordset(p_lineage->'documents') AS d(number text, family text, revision text, date text,
         effect text, function text, digest text, place integer, targets jsonb) ORDER BY d.place
     LOOP
-        CONTINUE WHEN v_inserted > 0 AND EXISTS (SELECT FROM document_lineage x WHERE x.document_id = p_document AND x.place = m.place);
+        CONTINUE WHEN p_written > 0 AND EXISTS (SELECT FROM document_lineage x WHERE x.document_id = p_document AND x.place = m.place);
         v_own := (m.number, p_standard, m.family, p_sender, p_recipient, p_test);
         v_digest := decode(m.digest, 'hex');
         v_rank := true; v_known := false; v_about := '[]';
@@ -284,6 +285,52 @@ BEGIN
             'all', jsonb_array_length(p_lineage->'documents') + (p_lineage->>'others')::integer));
 END $$;
 
+-- lineage_judge tells what each document of an interchange is to those known before, and writes its rows as if the interchange
+-- were forwarded; ledger_decide takes them back otherwise. p_lineage is what package dedup makes of the messages:
+--   documents  number, family, revision, date, effect, function, digest, place, and targets: names of predecessors
+--   plain      none of them supersedes, changes, cancels or repeats
+--   others     how many messages take no part, having no number or no effect
+--   sent       the interchange's time
+--   flags      what is to be told whatever comes out
+-- It returns NULL for originals of which nothing is to be told, else what dedup.Lineage holds, and beside it counts.
+--
+-- Relations: original (nothing newer is known), supersedes, changes, cancels (of what is known, or flagged), same (the very
+-- document that is the newest), copy (says so itself, of a known one), stale (older than what has been forwarded).
+--
+-- Originals of unknown numbers, by far the most, take one statement, and single ones a simple one.
+CREATE FUNCTION lineage_judge(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_document uuid,
+    p_lineage jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    d         jsonb := p_lineage#>'{documents,0}';
+    v_all     integer := jsonb_array_length(p_lineage->'documents');
+    v_written integer := 0;
+BEGIN
+    IF (p_lineage->>'plain')::boolean THEN
+        IF v_all = 1 THEN
+            INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
+                effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
+            VALUES (d->>'number', p_partner, p_standard, d->>'family', p_sender, p_recipient, p_test, 1, 'original', 1, '',
+                d->>'effect', d->>'function', d->>'revision', d->>'date', p_lineage->>'sent', decode(d->>'digest', 'hex'), p_document,
+                (d->>'place')::integer, now())
+            ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
+        ELSE
+            INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
+                effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
+            SELECT DISTINCT ON (r.number, r.family) r.number, p_partner, p_standard, r.family, p_sender, p_recipient, p_test, 1, 'original',
+                1, '', r.effect, r.function, r.revision, r.date, p_lineage->>'sent', decode(r.digest, 'hex'), p_document, r.place, now()
+            FROM jsonb_to_recordset(p_lineage->'documents') AS r(number text COLLATE "C", family text COLLATE "C", revision text,
+                date text, effect text, function text, digest text, place integer)
+            ORDER BY r.number, r.family, r.place
+            ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
+        END IF;
+        GET DIAGNOSTICS v_written = ROW_COUNT;
+        IF v_written = v_all THEN
+            RETURN CASE WHEN p_lineage ? 'flags' THEN jsonb_build_object('flags', p_lineage->'flags') END;
+        END IF;
+    END IF;
+    RETURN lineage_weigh(p_partner, p_standard, p_sender, p_recipient, p_test, p_document, p_lineage, v_written);
+END $$;
+
 -- lineage_verdict is what documents make of an interchange as a whole; NULL leaves it to the reference. One that brings anything
 -- new is forwarded with all that is in it.
 CREATE FUNCTION lineage_verdict(l jsonb, p_lineage jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
@@ -327,25 +374,31 @@ END $$;
 -- neither: they will be duplicates.
 CREATE FUNCTION lineage_reserve(p_partner bigint, p_entries jsonb) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    v_names lineage_name[];
-    v_lots  bigint[];
+    v_names lineage_name[] := '{}';
+    v_lots  bigint[] := '{}';
+    v_name  lineage_name;
+    e       record;
 BEGIN
-    SELECT array_agg(name), array_agg(DISTINCT hashtextextended('reference', p_partner) + (hashtextextended(e.control, 0) & 31))
-    INTO v_names, v_lots
-    FROM jsonb_to_recordset(p_entries) AS e(control text, standard text, sender text, sender_qualifier text, recipient text,
+    FOR e IN SELECT * FROM jsonb_to_recordset(p_entries) AS r(control text, standard text, sender text, sender_qualifier text, recipient text,
         recipient_qualifier text, types text[], test boolean, discriminant text, raw text, content text, lineage jsonb)
-    CROSS JOIN unnest(lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage)) name
-    WHERE NOT EXISTS (
-        SELECT FROM dedup_key k
-        WHERE k.control_reference = e.control AND k.partner_id = p_partner AND k.standard = e.standard AND k.sender = e.sender
-          AND k.sender_qualifier = e.sender_qualifier AND k.recipient = e.recipient AND k.recipient_qualifier = e.recipient_qualifier
-          AND k.message_types = e.types AND k.test = e.test AND k.discriminant = e.discriminant
-          AND (k.raw_hash = decode(e.raw, 'hex') OR k.content_hash = decode(e.content, 'hex') OR EXISTS (
-            SELECT FROM dedup_version v WHERE v.key_id = k.key_id
-            AND (v.raw_hash = decode(e.raw, 'hex') OR v.content_hash = decode(e.content, 'hex')))));
-    PERFORM pg_advisory_xact_lock(lot) FROM (SELECT unnest(v_lots) AS lot ORDER BY 1) l;
+    LOOP
+        CONTINUE WHEN EXISTS (
+            SELECT FROM dedup_key k
+            WHERE k.control_reference = e.control AND k.partner_id = p_partner AND k.standard = e.standard AND k.sender = e.sender
+              AND k.sender_qualifier = e.sender_qualifier AND k.recipient = e.recipient AND k.recipient_qualifier = e.recipient_qualifier
+              AND k.message_types = e.types AND k.test = e.test AND k.discriminant = e.discriminant
+              AND (k.raw_hash = decode(e.raw, 'hex') OR k.content_hash = decode(e.content, 'hex') OR EXISTS (
+                SELECT FROM dedup_version v WHERE v.key_id = k.key_id
+                AND (v.raw_hash = decode(e.raw, 'hex') OR v.content_hash = decode(e.content, 'hex')))));
+        v_lots := array_append(v_lots, hashtextextended('reference', p_partner) + (hashtextextended(e.control, 0) & 31));
+        FOREACH v_name IN ARRAY lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage) LOOP
+            v_names := array_append(v_names, v_name);
+        END LOOP;
+    END LOOP;
+    PERFORM pg_advisory_xact_lock(lot) FROM (SELECT DISTINCT unnest(v_lots) AS lot ORDER BY 1) l;
     PERFORM lineage_lock(p_partner, v_names);
 END $$;
 
@@ -393,7 +446,7 @@ BEGIN
         IF NOT seen THEN
             IF NOT judged THEN
                 l := lineage_judge(p_partner, p_standard, p_sender, p_recipient, p_test, p_document, p_lineage);
-                ruled := lineage_verdict(l, p_lineage);
+                ruled := CASE WHEN l IS NOT NULL THEN lineage_verdict(l, p_lineage) END;
                 judged := true;
             END IF;
             INSERT INTO dedup_key (control_reference, partner_id, standard, sender, sender_qualifier, recipient,
@@ -450,7 +503,7 @@ BEGIN
 
         IF NOT judged THEN
             l := lineage_judge(p_partner, p_standard, p_sender, p_recipient, p_test, p_document, p_lineage);
-            ruled := lineage_verdict(l, p_lineage);
+            ruled := CASE WHEN l IS NOT NULL THEN lineage_verdict(l, p_lineage) END;
             judged := true;
         END IF;
 

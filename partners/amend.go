@@ -38,6 +38,15 @@ const (
 	KeyHash KeyBasis = "hash"
 )
 
+// Stronger is the basis to agree on where references come again and again with
+// other content; daily, if each came on another day.
+func (k Key) Stronger(daily bool) KeyBasis {
+	if daily && k.By != KeyDate {
+		return KeyDate
+	}
+	return KeyHash
+}
+
 // amendments fills in what an agreement from a program, or from before there
 // were such terms, does not say.
 func (a *Agreement) amendments() {

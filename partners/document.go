@@ -25,6 +25,7 @@ type document struct {
 	Stale          Drift             `json:"stale"`
 	SameDocument   SameDocument      `json:"same_document"`
 	OnDuplicate    DuplicateAnswer   `json:"on_duplicate"`
+	Acknowledge    acknowledgeJSON   `json:"acknowledge,omitzero"`
 	Sink           string            `json:"sink"`
 	SinkSecretFile string            `json:"sink_secret_file,omitempty"`
 	Limits         limitsJSON        `json:"limits"`
@@ -37,6 +38,7 @@ type as2JSON struct {
 	Certificates map[string]string `json:"certificates,omitempty"`
 	Require      requireJSON       `json:"require"`
 	AsyncURLs    []string          `json:"async_urls,omitempty"`
+	URL          string            `json:"url,omitempty"`
 	AllowPrivate bool              `json:"allow_private"`
 	DefaultMIC   string            `json:"default_mic"`
 }
@@ -46,6 +48,12 @@ type requireJSON struct {
 	Encrypted bool     `json:"encrypted"`
 	Digests   []string `json:"digests,omitempty"`
 	Ciphers   []string `json:"ciphers,omitempty"`
+}
+
+type acknowledgeJSON struct {
+	EDIFACT AcknowledgeEDIFACT `json:"edifact,omitempty"`
+	X12     []AcknowledgeX12   `json:"x12,omitempty"`
+	OnDrift DriftAnswer        `json:"on_drift,omitempty"`
 }
 
 type limitsJSON struct {
@@ -59,12 +67,13 @@ func (a Agreement) terms() document {
 	d := document{
 		SFTP: a.SFTP,
 		Key:  a.Key.json(), Drift: a.Drift, Stale: a.Stale, SameDocument: a.SameDocument, OnDuplicate: a.OnDuplicate,
-		Sink: a.Sink, SinkSecretFile: a.SinkSecretFile,
+		Acknowledge: acknowledgeJSON(a.Acknowledge),
+		Sink:        a.Sink, SinkSecretFile: a.SinkSecretFile,
 		Limits: limitsJSON(a.Limits),
 	}
 	if a.HasAS2() {
 		d.AS2 = &as2JSON{
-			Require: requireJSON(a.AS2.Require), AsyncURLs: a.AS2.AsyncURLs,
+			Require: requireJSON(a.AS2.Require), AsyncURLs: a.AS2.AsyncURLs, URL: a.AS2.URL,
 			AllowPrivate: a.AS2.AllowPrivate, DefaultMIC: a.AS2.DefaultMIC,
 		}
 	}
@@ -100,9 +109,11 @@ func (a *Agreement) setTerms(stored []byte) error {
 	if d.AS2 != nil {
 		a.AS2.Require = Require(d.AS2.Require)
 		a.AS2.AsyncURLs, a.AS2.AllowPrivate, a.AS2.DefaultMIC = d.AS2.AsyncURLs, d.AS2.AllowPrivate, d.AS2.DefaultMIC
+		a.AS2.URL = d.AS2.URL
 	}
 	a.SFTP = d.SFTP
 	a.Key, a.Drift, a.Stale, a.SameDocument, a.OnDuplicate = d.Key.key(), d.Drift, d.Stale, d.SameDocument, d.OnDuplicate
+	a.Acknowledge = Acknowledge(d.Acknowledge)
 	a.amendments()
 	a.Sink, a.SinkSecretFile = d.Sink, d.SinkSecretFile
 	a.Limits = Limits(d.Limits)

@@ -42,6 +42,7 @@ type partnerYAML struct {
 	Stale          Drift             `yaml:"stale"`
 	SameDocument   SameDocument      `yaml:"same_document"`
 	OnDuplicate    DuplicateAnswer   `yaml:"on_duplicate"`
+	Acknowledge    acknowledgeYAML   `yaml:"acknowledge"`
 	Sink           string            `yaml:"sink"`
 	SinkSecretFile string            `yaml:"sink_secret_file"`
 	Limits         limitsYAML        `yaml:"limits"`
@@ -53,8 +54,15 @@ type as2YAML struct {
 	Certificates []certificateYAML `yaml:"certificates"`
 	Require      requireYAML       `yaml:"require"`
 	AsyncURLs    []string          `yaml:"async_urls"`
+	URL          string            `yaml:"url"`
 	AllowPrivate bool              `yaml:"allow_private"`
 	DefaultMIC   string            `yaml:"default_mic"`
+}
+
+type acknowledgeYAML struct {
+	EDIFACT AcknowledgeEDIFACT `yaml:"edifact"`
+	X12     []AcknowledgeX12   `yaml:"x12"`
+	OnDrift DriftAnswer        `yaml:"on_drift"`
 }
 
 type certificateYAML struct {

@@ -64,6 +64,16 @@ func canonicalCipher(s string) (string, error) {
 	return name, nil
 }
 
+// checkMessageURL accepts where messages may be posted: like an asynchronous
+// receipt's address, and a query may be part of it.
+func checkMessageURL(s string, private bool) error {
+	u, err := parseTarget(s)
+	if err != nil {
+		return err
+	}
+	return hostAllowed(u.Hostname(), private)
+}
+
 // checkSink accepts a folder or a webhook.
 func checkSink(s string) error {
 	if folder, ok := strings.CutPrefix(s, "dir:"); ok {

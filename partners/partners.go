@@ -54,6 +54,7 @@ type Agreement struct {
 	Stale        Drift // of documents that are older than what has been forwarded of them
 	SameDocument SameDocument
 	OnDuplicate  DuplicateAnswer
+	Acknowledge  Acknowledge
 
 	Sink           string // "dir:/absolute/path", "http://…" or "https://…"
 	SinkSecretFile string // absolute path of the webhook secret on each node; "" for none
@@ -74,7 +75,8 @@ type AS2 struct {
 	Certificates []Certificate
 	Require      Require
 	AsyncURLs    []string // see Agreement.AllowsAsync
-	AllowPrivate bool     // AsyncURLs may lead to loopback, private and link-local addresses
+	URL          string   // where our messages to the partner are posted; "" for nowhere
+	AllowPrivate bool     // URL and AsyncURLs may lead to loopback, private and link-local addresses
 	DefaultMIC   string   // digest for the MIC of an unsigned message that asks for none
 }
 

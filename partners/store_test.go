@@ -52,15 +52,17 @@ func TestApplyStoresWhatWasParsed(t *testing.T) {
       certificates: [{file: acme-2025.pem, until: 2026-02-28}, {file: ec.pem, from: 2026-01-15}]
       require: {signed: true, encrypted: false, digests: [sha-256], ciphers: [aes-128-cbc]}
       async_urls: ["http://127.0.0.1:8080/mdn"]
+      url: http://127.0.0.1:8080/as2?from=hub
       allow_private: true
       default_mic: sha1
     window: 6d
     windows: {x12: infinity, edifact: 30d}
     key: {by: date, message_types: false}
-    drift: forward
+    drift: discard
     stale: discard
     same_document: suppress
     on_duplicate: warning
+    acknowledge: {edifact: none, x12: [ta1, 999], on_drift: reject}
     sink: https://erp.example/in
     sink_secret_file: /etc/firstcopy/acme
     limits: {payload: 10MB, concurrent: 3}

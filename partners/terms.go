@@ -18,6 +18,7 @@ func (r *reader) partner(path string, y partnerYAML) {
 		Drift:   cmp.Or(y.Drift, DriftHold),
 		Stale:   y.Stale, SameDocument: y.SameDocument,
 		OnDuplicate: cmp.Or(y.OnDuplicate, AnswerProcessed),
+		Acknowledge: Acknowledge(y.Acknowledge),
 		Sink:        y.Sink, SinkSecretFile: y.SinkSecretFile,
 	}
 	r.required(path+".name", y.Name)
@@ -27,6 +28,7 @@ func (r *reader) partner(path string, y partnerYAML) {
 	r.check(path+".drift", oneOf(a.Drift, DriftHold, DriftForward, DriftDiscard))
 	r.amendments(path, &a)
 	r.check(path+".on_duplicate", oneOf(a.OnDuplicate, AnswerProcessed, AnswerWarning))
+	a.Acknowledge.check(a.Drift, func(key string, err error) { r.check(path+".acknowledge."+key, err) })
 	r.required(path+".sink", y.Sink)
 	r.check(path+".sink", checkSink(y.Sink))
 	if y.SinkSecretFile != "" {
@@ -92,7 +94,7 @@ func (r *reader) limits(path string, y limitsYAML) Limits {
 func (r *reader) as2(path string, a *Agreement, y as2YAML) {
 	a.AS2 = AS2{
 		ID: y.ID, Station: y.Station,
-		AsyncURLs: y.AsyncURLs, AllowPrivate: y.AllowPrivate,
+		AsyncURLs: y.AsyncURLs, URL: y.URL, AllowPrivate: y.AllowPrivate,
 		DefaultMIC: cmp.Or(y.DefaultMIC, DefaultMIC),
 	}
 	r.required(path+".id", y.ID)
@@ -107,6 +109,10 @@ func (r *reader) as2(path string, a *Agreement, y as2YAML) {
 	}
 	r.require(path+".require", a, y.Require)
 	r.certificates(path+".certificates", a, y.Certificates)
+	if y.URL != "" {
+		r.check(path+".url", checkMessageURL(y.URL, y.AllowPrivate))
+		r.check(path+".url", a.reachable())
+	}
 }
 
 // require reads the floor. What is not said is demanded: security is given up

@@ -33,6 +33,11 @@ func (a *Agreement) validate() error {
 	if !a.HasAS2() && a.SFTP == nil {
 		errs = append(errs, errors.New("neither AS2 nor SFTP is agreed"))
 	}
+	a.Acknowledge.check(a.Drift, func(key string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("acknowledge.%s: %w", key, err))
+		}
+	})
 	if a.Limits.Payload < 1 || a.Limits.Concurrent < 1 {
 		errs = append(errs, errors.New("limits must be at least 1"))
 	}
@@ -55,7 +60,20 @@ func (a *AS2) validate() error {
 			errs = append(errs, errors.New("a certificate without content or use"))
 		}
 	}
+	if a.URL != "" {
+		if err := checkMessageURL(a.URL, a.AllowPrivate); err != nil {
+			errs = append(errs, fmt.Errorf("message URL: %w", err))
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// reachable tells whether messages to the partner can be made as agreed.
+func (a *Agreement) reachable() error {
+	if a.AS2.Require.Encrypted && len(a.pinned(UseEncrypt)) == 0 {
+		return errors.New("encrypted messages are agreed, and no certificate is there to encrypt with")
+	}
+	return nil
 }
 
 // checkWho: a change nobody made is not recorded.

@@ -78,6 +78,13 @@ type eventDetail struct {
 	Who         string `json:"who"`
 	Reason      string `json:"reason"`
 
+	Acknowledgement string `json:"acknowledgement"` // its kind
+	Number          string `json:"number"`          // our control reference
+	Outcome         string `json:"outcome"`
+	Code            string `json:"code"`
+	Problem         string `json:"problem"`
+	MessageID       string `json:"message_id"`
+
 	Lineage *dedup.Lineage `json:"lineage"`
 }
 

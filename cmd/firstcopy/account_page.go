@@ -144,6 +144,8 @@ func (o *accountOutput) explain(l *lineOutput) []string {
 		lines = []string{"receipt " + d.Receipt, "taken by the partner at " + d.URL}
 	case dedup.ReceiptFailed:
 		lines = []string{"receipt " + d.Receipt, "not taken at " + d.URL + ", and no attempt is left: " + d.Error}
+	case dedup.Acknowledged, dedup.AcknowledgementSent, dedup.AcknowledgementStuck, dedup.AcknowledgementResent:
+		lines = l.explainAcknowledgement()
 	default:
 		if d.Who != "" {
 			lines = append(lines, "by "+d.Who+reasonOf(d))
@@ -151,6 +153,27 @@ func (o *accountOutput) explain(l *lineOutput) []string {
 	}
 	lines[len(lines)-1] += ", node " + l.Node
 	return lines
+}
+
+// explainAcknowledgement says what an interchange was answered with, and whether that has arrived.
+func (l *lineOutput) explainAcknowledgement() []string {
+	d := &l.detail
+	name := strings.ToUpper(d.Acknowledgement) + " " + d.Number
+	switch {
+	case l.Event == dedup.AcknowledgementSent:
+		return []string{name, "as message " + d.MessageID, "taken by the partner at " + d.URL + " with receipt " + d.Receipt}
+	case l.Event == dedup.AcknowledgementStuck:
+		return []string{name, "the last attempt failed: " + d.Error}
+	case l.Event == dedup.AcknowledgementResent:
+		return []string{name, "sent again by " + d.Who + reasonOf(d)}
+	case d.Problem != "":
+		return []string{strings.ToUpper(d.Acknowledgement) + " is due, and cannot be built", d.Problem}
+	}
+	s := name + ": " + d.Outcome
+	if d.Code != "" {
+		s += ", code " + d.Code
+	}
+	return []string{s + ", for delivery " + l.Delivery.String()}
 }
 
 func reasonOf(d *eventDetail) string {

@@ -20,13 +20,14 @@ import (
 // deliveryOutput is a delivery with its digests and what belongs to it.
 type deliveryOutput struct {
 	gateway.DeliveryView
-	Partner   string           `json:"partner"`
-	Payload   hash             `json:"payload_sha256"`
-	Signer    hash             `json:"signer_sha256,omitempty"`
-	Repeats   *int64           `json:"repeats,omitempty"` // counted where one delivery is shown
-	Receipts  []storedReceipt  `json:"receipts,omitempty"`
-	Documents []documentOutput `json:"documents,omitempty"`
-	signedBy  string
+	Partner          string                  `json:"partner"`
+	Payload          hash                    `json:"payload_sha256"`
+	Signer           hash                    `json:"signer_sha256,omitempty"`
+	Repeats          *int64                  `json:"repeats,omitempty"` // counted where one delivery is shown
+	Receipts         []storedReceipt         `json:"receipts,omitempty"`
+	Documents        []documentOutput        `json:"documents,omitempty"`
+	Acknowledgements []acknowledgementOutput `json:"acknowledgements,omitempty"`
+	signedBy         string
 }
 
 type storedReceipt struct{ gateway.ReceiptView }
@@ -34,10 +35,11 @@ type storedReceipt struct{ gateway.ReceiptView }
 func newDeliveryCommand(a *app) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "delivery",
-		Short: "What arrived and how it was answered: list, show",
+		Short: "What arrived and how it was answered: list, show, acknowledge",
 	},
 		newDeliveryListCommand(a),
 		newDeliveryShowCommand(a),
+		newDeliveryAcknowledgeCommand(a),
 	)
 }
 
@@ -118,21 +120,21 @@ func listDeliveries(w io.Writer, all []deliveryOutput) error {
 }
 
 func newDeliveryShowCommand(a *app) *cobra.Command {
-	var octets bool
+	var octets, acknowledgement bool
 	var kind string
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a delivery, its receipts and its documents",
+		Short: "Show a delivery, its receipts, acknowledgements and documents",
 		Long: "Shows a delivery. With --receipt, the stored receipt is written to standard output octet for octet, header and body,\n" +
-			"as the partner got it.",
+			"as the partner got it; with --acknowledgement, so are the functional acknowledgements of its interchanges.",
 		Args: oneArgument("a delivery's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID(args[0], "delivery")
 			if err != nil {
 				return err
 			}
-			if kind != "" && !octets || octets && a.json {
-				return usagef("--kind goes with --receipt, and --receipt without --json")
+			if kind != "" && !octets && !acknowledgement || (octets || acknowledgement) && a.json || octets && acknowledgement {
+				return usagef("--kind goes with --receipt or --acknowledgement, of which there is one, and --receipt without --json")
 			}
 			pool, err := a.open(cmd.Context())
 			if err != nil {
@@ -146,6 +148,9 @@ func newDeliveryShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if acknowledgement {
+				return out.writeAcknowledgement(cmd.OutOrStdout(), kind)
+			}
 			if octets {
 				return out.writeReceipt(cmd.OutOrStdout(), kind)
 			}
@@ -153,7 +158,8 @@ func newDeliveryShowCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&octets, "receipt", false, "write the stored receipt's octets")
-	cmd.Flags().StringVar(&kind, "kind", "", "of several receipts the one of this `KIND`")
+	cmd.Flags().BoolVar(&acknowledgement, "acknowledgement", false, "write the stored acknowledgements' octets")
+	cmd.Flags().StringVar(&kind, "kind", "", "of several receipts or acknowledgements the one of this `KIND`")
 	return cmd
 }
 
@@ -167,7 +173,12 @@ func readDelivery(ctx context.Context, pool *pgxpool.Pool, names registry, id uu
 	if err != nil {
 		return deliveryOutput{}, err
 	}
+	acknowledgements, err := forward.AcknowledgementsOf(ctx, pool, id)
+	if err != nil {
+		return deliveryOutput{}, err
+	}
 	out := deliveryOf(d, names)
+	out.Acknowledgements = acknowledgementsOf(acknowledgements)
 	out.Repeats = &out.DeliveryView.Repeats
 	out.Documents = documentsOf(docs, names)
 	for _, r := range receipts {

@@ -35,6 +35,9 @@ func (d *deliveryOutput) write(w io.Writer) error {
 	if err := d.writeReceipts(w); err != nil {
 		return err
 	}
+	if err := d.writeAcknowledgements(w); err != nil {
+		return err
+	}
 	return d.writeDocuments(w)
 }
 

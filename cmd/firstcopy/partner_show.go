@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"firstcopy/dedup"
 	"firstcopy/partners"
 )
 
@@ -24,8 +26,12 @@ type partnerOutput struct {
 	SFTP           *partners.SFTP           `json:"sftp,omitempty"`
 	Window         string                   `json:"window"`
 	Windows        map[string]string        `json:"windows,omitempty"`
+	Key            keyOptions               `json:"key"`
 	Drift          partners.Drift           `json:"drift"`
+	Stale          partners.Drift           `json:"stale"`
+	SameDocument   partners.SameDocument    `json:"same_document"`
 	OnDuplicate    partners.DuplicateAnswer `json:"on_duplicate"`
+	Acknowledged   string                   `json:"acknowledged"`
 	Sink           string                   `json:"sink"`
 	SinkSecretFile string                   `json:"sink_secret_file,omitempty"`
 	PayloadLimit   int64                    `json:"payload_limit"`
@@ -38,6 +44,11 @@ type partnerOutput struct {
 	History        []recordOutput           `json:"history,omitempty"`
 }
 
+type keyOptions struct {
+	By           partners.KeyBasis `json:"by"`
+	MessageTypes bool              `json:"message_types"`
+}
+
 type as2Output struct {
 	ID           string              `json:"id"`
 	Station      string              `json:"station"`
@@ -46,6 +57,7 @@ type as2Output struct {
 	Digests      []string            `json:"digests,omitempty"`
 	Ciphers      []string            `json:"ciphers,omitempty"`
 	AsyncURLs    []string            `json:"async_urls,omitempty"`
+	URL          string              `json:"url,omitempty"`
 	AllowPrivate bool                `json:"allow_private"`
 	DefaultMIC   string              `json:"default_mic"`
 	Certificates []certificateOutput `json:"certificates"`
@@ -90,6 +102,9 @@ func newPartnerShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := out.addWeakness(cmd.Context(), pool); err != nil {
+				return err
+			}
 			return a.print(cmd, out, out.write)
 		},
 	}
@@ -131,9 +146,26 @@ func showPartner(ctx context.Context, store *partners.Store, tenant, name string
 	return out, nil
 }
 
+// addWeakness warns of references that are no keys, with what to agree on.
+func (p *partnerOutput) addWeakness(ctx context.Context, pool *pgxpool.Pool) error {
+	if p.Removed {
+		return nil
+	}
+	found, err := dedup.Weak(ctx, pool, p.ID)
+	if err != nil {
+		return err
+	}
+	for _, w := range found {
+		by := (partners.Key{By: p.Key.By}).Stronger(w.Daily)
+		p.Warnings = append(p.Warnings, fmt.Sprintf("references are too weak to be keys: %s; agree on key: {by: %s}", w, by))
+	}
+	return nil
+}
+
 func partnerOf(a *partners.Agreement, now time.Time) partnerOutput {
 	out := partnerOutput{ID: a.ID, Tenant: a.Tenant, Name: a.Name, Window: a.Windows.Default.String(),
-		Drift: a.Drift, OnDuplicate: a.OnDuplicate, Sink: a.Sink, SinkSecretFile: a.SinkSecretFile,
+		Key: keyOptions{a.Key.By, !a.Key.AnyMessageType}, Drift: a.Drift, Stale: a.Stale, SameDocument: a.SameDocument,
+		OnDuplicate: a.OnDuplicate, Acknowledged: a.Acknowledge.Summary(), Sink: a.Sink, SinkSecretFile: a.SinkSecretFile,
 		PayloadLimit: int64(a.Limits.Payload), Concurrent: a.Limits.Concurrent,
 		Revision: a.Revision, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt, SFTP: a.SFTP,
 	}
@@ -154,7 +186,7 @@ func partnerOf(a *partners.Agreement, now time.Time) partnerOutput {
 
 func as2Of(a *partners.Agreement, now time.Time) *as2Output {
 	out := &as2Output{ID: a.AS2.ID, Station: a.AS2.Station, Signed: a.AS2.Require.Signed, Encrypted: a.AS2.Require.Encrypted,
-		Digests: a.AS2.Require.Digests, Ciphers: a.AS2.Require.Ciphers, AsyncURLs: a.AS2.AsyncURLs,
+		Digests: a.AS2.Require.Digests, Ciphers: a.AS2.Require.Ciphers, AsyncURLs: a.AS2.AsyncURLs, URL: a.AS2.URL,
 		AllowPrivate: a.AS2.AllowPrivate, DefaultMIC: a.AS2.DefaultMIC, Certificates: []certificateOutput{}}
 	for _, c := range a.AS2.Certificates {
 		out.Certificates = append(out.Certificates, certificateOf(c, now))
@@ -196,8 +228,15 @@ func (p *partnerOutput) write(w io.Writer) error {
 	for _, standard := range slices.Sorted(maps.Keys(p.Windows)) {
 		t.pair("window of "+standard, p.Windows[standard])
 	}
+	t.pair("keys", p.keys())
 	t.pair("drift", p.Drift)
+	t.pair("stale documents", p.Stale)
+	t.pair("the same document again", p.SameDocument)
 	t.pair("duplicates answered", p.OnDuplicate)
+	t.pair("acknowledged by", p.Acknowledged)
+	if p.AS2 != nil && p.AS2.URL != "" {
+		t.pair("our messages go to", p.AS2.URL)
+	}
 	t.pair("sink", p.Sink)
 	if p.SinkSecretFile != "" {
 		t.pair("sink secret", "in "+p.SinkSecretFile)
@@ -210,6 +249,15 @@ func (p *partnerOutput) write(w io.Writer) error {
 		return err
 	}
 	return p.writeHistory(w)
+}
+
+func (p *partnerOutput) keys() string {
+	s := map[partners.KeyBasis]string{partners.KeyReference: "the reference", partners.KeyDate: "the reference and the interchange's date",
+		partners.KeyHash: "the reference and the content"}[p.Key.By]
+	if !p.Key.MessageTypes {
+		s += ", whatever the message types"
+	}
+	return s
 }
 
 func (a *as2Output) floor() string {

@@ -37,10 +37,10 @@ type history struct {
 	ingester  *gateway.Ingester
 	outbox    *forward.Outbox
 	receipts  int
-	results   chan string // of forwards: "ok", "failed" or "stuck"
+	results   chan string // of forwards: "ok", "failed" or "stuck"; "acknowledgement stuck"
 }
 
-// Forwarded, ForwardFailed and ReceiptDelivered make it the outbox's observer.
+// Forwarded, ForwardFailed, ReceiptDelivered and Acknowledged make it the outbox's observer.
 func (h *history) Forwarded(string, time.Duration) { h.results <- "ok" }
 
 func (h *history) ForwardFailed(_ string, stuck bool) {
@@ -52,6 +52,12 @@ func (h *history) ForwardFailed(_ string, stuck bool) {
 }
 
 func (h *history) ReceiptDelivered(string, bool) {}
+
+func (h *history) Acknowledged(_ string, _, stuck bool) {
+	if stuck {
+		h.results <- "acknowledgement stuck"
+	}
+}
 
 func (s *site) history(t *testing.T) *history {
 	t.Helper()

@@ -24,7 +24,7 @@ func TestUsageErrors(t *testing.T) {
 		{"ledger search --since infinity", []string{`--since "infinity"`}},
 		{"ledger search --limit 0", []string{"--limit 0: from 1 to 100000"}},
 		{"delivery show 0195", []string{`"0195" is no id of a delivery: it is a whole UUID`}},
-		{"delivery show 0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1 --kind signed", []string{"--kind goes with --receipt"}},
+		{"delivery show 0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1 --kind signed", []string{"--kind goes with --receipt or --acknowledgement"}},
 		{"delivery show 0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1 --receipt --json", []string{"--receipt without --json"}},
 		{"document show {0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1}", []string{"is no id of a document"}},
 		{"drift release 0195ed6e-29f2-7dbc-a4a8-9a6b52b7a8a1", []string{"needs --reason TEXT"}},

@@ -99,3 +99,17 @@ func TestMillionInterchanges(t *testing.T) {
 		t.Errorf("%d octets allocated", used)
 	}
 }
+
+// TestHugeHeaders: what is kept of headers is bounded in all.
+func TestHugeHeaders(t *testing.T) {
+	t.Parallel()
+	huge := "UNB+UNOA:1+A+B+260301:0930+R1+" + strings.Repeat("x", 4000) + "'UNZ+0+R1'"
+	found := scan(t, strings.Repeat(huge, 2000))
+	kept := 0
+	for _, ic := range found {
+		kept += len(ic.Header)
+	}
+	if len(found) != 2000 || len(found[0].Header) == 0 || kept > 4<<20 {
+		t.Errorf("%d interchanges, %d octets of headers", len(found), kept)
+	}
+}

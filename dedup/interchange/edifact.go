@@ -26,10 +26,11 @@ const groupDate = 1 << 4
 // An edifact reads one EDIFACT interchange.
 type edifact struct {
 	envelope
-	header []byte // UNB or UIB without its terminator
-	ref    []byte // 0020 of UNZ, S302 of UIZ, as elements
-	acks   int    // messages that are CONTRL
-	lead   bool   // of the open message, see document
+	header   []byte // UNB or UIB without its terminator
+	ref      []byte // 0020 of UNZ, S302 of UIZ, as elements
+	acks     int    // messages that are CONTRL
+	lead     bool   // of the open message, see document
+	version4 bool   // of the syntax, or later
 }
 
 func readEDIFACT(s *scanner, ic *Interchange) {
@@ -107,7 +108,7 @@ func (e *edifact) segment(seg segment) {
 		if len(seg.body) > 0 {
 			e.passed(1)
 		}
-		if e.lead {
+		if e.lead && e.inMessage {
 			e.document(t, seg.body)
 		}
 		e.take(seg, 0)
@@ -134,7 +135,7 @@ func (e *edifact) openUNH(ref, identifier []byte) {
 	switch {
 	case m.Type == "":
 		e.message.Faults |= FaultType | FaultMissing
-	case e.inGroup && e.group.Type != "" && e.group.Type != m.Type:
+	case e.inGroup && e.group.Type != "" && e.group.Type != m.Type && !e.version4: // from 4 on, a group may mix types
 		e.message.Faults |= FaultType
 	case m.Type == "CONTRL":
 		e.acks++

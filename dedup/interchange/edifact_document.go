@@ -63,11 +63,7 @@ func (e *edifact) document(t tag, body []byte) {
 }
 
 func (e *edifact) predecessor(qualifier, number string) {
-	m := &e.message
-	if number == "" || len(m.Predecessors) == maxPredecessors || slices.Contains(m.Predecessors, number) {
-		return
-	}
-	if qualifier == previousMessage || slices.Contains(predecessorQualifiers[m.Type], qualifier) {
-		m.Predecessors = append(m.Predecessors, number)
+	if qualifier == previousMessage || slices.Contains(predecessorQualifiers[e.message.Type], qualifier) {
+		e.addPredecessor(number)
 	}
 }

@@ -112,6 +112,7 @@ func (e *edifact) repetition(b, una []byte) {
 	if len(version) == 0 || version[0] < '4' || version[0] > '9' {
 		return
 	}
+	e.version4 = true
 	c := byte('*')
 	if una != nil {
 		c = una[4]
@@ -151,15 +152,15 @@ func (e *edifact) identify() {
 	ic.Content = e.form.sum()
 
 	ic.Header, ic.Separators = e.header, e.separators()
-	ic.Version = Text(s.simple(el[1]))
+	ic.Version = written(s.simple(el[1]))
 	if v := s.value(s.part(el[1], 1)); len(v) > 0 {
-		ic.Version += ":" + Text(v)
+		ic.Version += ":" + written(v)
 	}
-	ic.Date, ic.Time = Text(s.value(date)), Text(s.value(time))
+	ic.Date, ic.Time = written(s.value(date)), written(s.value(time))
 	ic.AsWritten = Written{
-		Sender: Text(s.part(el[at.sender], 0)), SenderQualifier: Text(s.part(el[at.sender], 1)),
-		Recipient: Text(s.part(el[at.recipient], 0)), RecipientQualifier: Text(s.part(el[at.recipient], 1)),
-		Control: Text(s.part(el[at.control], 0)),
+		Sender: written(s.part(el[at.sender], 0)), SenderQualifier: written(s.part(el[at.sender], 1)),
+		Recipient: written(s.part(el[at.recipient], 0)), RecipientQualifier: written(s.part(el[at.recipient], 1)),
+		Control: written(s.part(el[at.control], 0)),
 	}
 	e.setIdentity(ic, identity{
 		sender: s.simple(el[at.sender]), recipient: s.simple(el[at.recipient]),

@@ -76,7 +76,7 @@ func TestPackages(t *testing.T) {
 		"length is no number":            payload("", "x", ""),
 	} {
 		ic := one(t, wrong)
-		if !ic.Complete || len(ic.Messages) != 2 || ic.Messages[1].Faults != 0 {
+		if !ic.Complete || len(ic.Messages) != 2 || ic.Messages[0].Faults.Has(interchange.FaultTrailer) || ic.Messages[1].Faults != 0 {
 			t.Errorf("%s: %+v", name, ic)
 		}
 	}

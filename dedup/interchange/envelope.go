@@ -1,21 +1,25 @@
 package interchange
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Bounds on what is kept of groups and messages.
 const (
-	maxNumber       = 128 // octets of a number, date or reference in a document
-	maxPredecessors = 16  // of one message
+	maxNumber       = 80 // octets of a number, date or reference in a document
+	maxPredecessors = 16 // of one message; each counts as one of MaxMessages
 )
 
-// An envelope keeps account of the groups and messages of an interchange of segments: what they say, what is wrong with
-// them, and which canonical form a segment belongs to. Groups do not nest, nor do messages.
+// An envelope keeps account of the groups and messages of an interchange of
+// segments: what they say, what is wrong with them, and which canonical form a
+// segment belongs to. Groups do not nest, nor do messages.
 type envelope struct {
 	*scanner
 	ic     *Interchange
 	syntax syntax
 
-	optional bool // trailers need not repeat counts and references
+	optional bool // messages need no reference, trailers no count
 
 	inGroup, inMessage    bool
 	group                 Group
@@ -71,7 +75,8 @@ func (e *envelope) openGroup(g Group, ref, name []byte) {
 	}
 }
 
-// closeGroup checks a group's trailer, which has a count and tells whether its reference is the header's.
+// closeGroup checks a group's trailer, which has a count, and a reference that
+// is the header's or not.
 func (e *envelope) closeGroup(count []byte, sameRef bool) {
 	e.endMessage()
 	if !e.inGroup {
@@ -114,7 +119,7 @@ func (e *envelope) openMessage(m Message, ref []byte) {
 		e.loose++
 	}
 	e.messages++
-	if m.Control == "" {
+	if m.Control == "" && !e.optional {
 		m.Faults |= FaultMissing
 	}
 	if !e.messageNames.add(e.syntax.simple(ref)) {
@@ -125,7 +130,8 @@ func (e *envelope) openMessage(m Message, ref []byte) {
 	e.openPart()
 }
 
-// closeMessage checks a message's trailer, which is taken before finishMessage is called.
+// closeMessage checks a message's trailer, which is taken before finishMessage
+// is called.
 func (e *envelope) closeMessage(count, ref []byte) {
 	e.message.Declared = number(count)
 	e.check(&e.message.Faults, e.counted(count, int64(e.message.Segments)), FaultCount, messageCount)
@@ -141,7 +147,8 @@ func (e *envelope) endMessage() {
 	}
 }
 
-// finishMessage puts the message's digest into the interchange's canonical form, beside its references.
+// finishMessage puts the message's digest into the interchange's canonical form,
+// beside its references.
 func (e *envelope) finishMessage() {
 	e.message.Digest = e.closePart(e.headerRef, e.trailerRef)
 	e.message.Effect = EffectOf(e.ic.Standard, e.message.Function)
@@ -160,7 +167,7 @@ func (e *envelope) takeUnless(seg segment, reference uint) {
 	e.take(seg, 1<<reference)
 }
 
-// finishInterchange ends what is open. In an interchange that has its trailer, whoever reads that has done so.
+// finishInterchange ends what the trailer did not, and judges the whole.
 func (e *envelope) finishInterchange() {
 	e.endGroup()
 	e.check(&e.ic.Faults, e.ic.Complete, FaultTrailer, noTrailer)
@@ -191,6 +198,15 @@ func (e *envelope) check(faults *Faults, right bool, fault Faults, odd irregular
 	}
 }
 
+// addPredecessor takes up a number that the open message refers to as what it
+// replaces, changes or cancels.
+func (e *envelope) addPredecessor(number string) {
+	p := &e.message.Predecessors
+	if number != "" && len(*p) < maxPredecessors && !slices.Contains(*p, number) && e.room() {
+		*p = append(*p, number)
+	}
+}
+
 // separators tells the service characters.
 func (e *envelope) separators() Separators {
 	s := &e.syntax
@@ -198,7 +214,8 @@ func (e *envelope) separators() Separators {
 		Release: s.release.octet(), Terminator: s.terminator.octet()}
 }
 
-// short makes text of a number, date or reference of a document; "" if it is too long to be one.
+// short makes text of a number, date or reference of a document; "" if it is too
+// long to be one.
 func (e *envelope) short(octets []byte) string {
 	if len(octets) > maxNumber {
 		return ""
@@ -206,14 +223,16 @@ func (e *envelope) short(octets []byte) string {
 	return Text(octets)
 }
 
-// names tells whether references are unique. Most levels hold one message, for which no map is made.
+// names tells whether references are unique. Most levels hold one message, for
+// which no map is made.
 type names struct {
 	first string
 	more  map[string]struct{}
 	some  bool
 }
 
-// add reports whether a name is new; beyond a bound, and for names that are missing, it always says so.
+// add reports whether a name is new; of names that are missing, and beyond a
+// bound, it always says so.
 func (n *names) add(name []byte) bool {
 	switch {
 	case len(name) == 0 || len(name) > maxNumber:

@@ -167,6 +167,9 @@ func (x *hl7) openMSH(seg segment, el *[16][]byte) {
 	case string(kind) == "ACK" || bytes.HasPrefix(kind, []byte("ACK^")):
 		x.acks++
 	}
+	if x.message.Control == "" {
+		x.message.Faults |= FaultMissing
+	}
 	if !x.messageNames.add(s.simple(el[9])) {
 		x.message.Faults |= FaultDuplicate
 	}

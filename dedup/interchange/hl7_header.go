@@ -22,10 +22,10 @@ func (x *hl7) identify() {
 
 	ic.Header, ic.Separators = x.header, x.separators()
 	if stamp := s.simple(el[6]); len(stamp) > 0 {
-		ic.Date, ic.Time = Text(stamp[:min(len(stamp), dateDigits)]), Text(stamp[min(len(stamp), dateDigits):])
+		ic.Date, ic.Time = written(stamp[:min(len(stamp), dateDigits)]), written(stamp[min(len(stamp), dateDigits):])
 	}
-	ic.AsWritten = Written{Sender: Text(el[2]), SenderQualifier: Text(el[3]), Recipient: Text(el[4]),
-		RecipientQualifier: Text(el[5]), Control: Text(control)}
+	ic.AsWritten = Written{Sender: written(el[2]), SenderQualifier: written(el[3]), Recipient: written(el[4]),
+		RecipientQualifier: written(el[5]), Control: written(control)}
 	id := identity{control: s.simple(control), longestParty: maxIdentity, longestControl: maxIdentity}
 	id.sender, id.senderQualifier = x.party(el[2], el[3])
 	id.recipient, id.recipientQualifier = x.party(el[4], el[5])

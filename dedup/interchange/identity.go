@@ -41,3 +41,6 @@ func (s *scanner) setIdentity(ic *Interchange, id identity) {
 	ic.Recipient, ic.RecipientQualifier = Text(id.recipient), Text(id.recipientQualifier)
 	ic.Control = Text(id.control)
 }
+
+// written makes text of a part of the header as the sender wrote it.
+func written(octets []byte) string { return Text(octets[:min(len(octets), maxWritten)]) }

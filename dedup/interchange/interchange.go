@@ -36,16 +36,17 @@ const ContentVersion = 2
 // nothing is lost and memory stays bounded (some 10 MiB for 10000).
 const MaxInterchanges = 10000
 
-// MaxMessages bounds how many groups and messages of one payload are listed. An
-// interchange beyond it is marked irregular; its digests and counts cover all of
+// MaxMessages bounds how many groups, messages and predecessors of one payload
+// are listed. An interchange beyond it is marked irregular; its digests and counts cover all of
 // it.
 const MaxMessages = 10000
 
 // Bounds on the parts of a reference.
 const (
-	maxDistinct = 64 // entries of MessageTypes
-	maxIdentity = 64 // octets of one identity element
-	maxType     = 35 // octets of one message type
+	maxDistinct = 64  // entries of MessageTypes
+	maxIdentity = 64  // octets of one identity element
+	maxType     = 35  // octets of one message type
+	maxWritten  = 256 // octets of what is kept as written, of each element
 )
 
 // Standard names the envelope standard of an interchange.
@@ -87,7 +88,8 @@ type Reference struct {
 }
 
 // Written holds parts of the header octet for octet as the sender wrote them,
-// with padding, release characters and line breaks, made displayable by Text.
+// with padding, release characters and line breaks, made displayable by Text,
+// at most 256 octets of each.
 type Written struct {
 	Sender, SenderQualifier       string // 0004, 0007; ISA06, ISA05
 	Recipient, RecipientQualifier string // 0010, 0007; ISA08, ISA07
@@ -112,8 +114,9 @@ type Interchange struct {
 	Acknowledges bool
 
 	// Header is the header segment (UNB, ISA, STX, MSH …) as received, without
-	// its terminator, at most 4 KiB; nil where the standard has none. With the
-	// Separators it gives the elements that an acknowledgement copies.
+	// its terminator, at most 4 KiB, and 4 MiB in all of a payload; nil beyond,
+	// and where the standard has none. With the Separators it gives the elements
+	// that an acknowledgement copies.
 	Header     []byte
 	Separators Separators
 	// Groups and Messages tell the parts, in order of appearance. They are the

@@ -41,6 +41,19 @@ func TestEDIFACTEnvelope(t *testing.T) {
 	compareMessages(t, ic, messages)
 }
 
+// TestGroupsOfMixedTypes: from syntax version 4 on, messages of several types may
+// share a group.
+func TestGroupsOfMixedTypes(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]interchange.Faults{"3": interchange.FaultType, "4": 0} {
+		ic := one(t, envelope("UNOA:"+version+"+A+B+260301:0930+R1",
+			"UNG+INVOIC+A+B+260301:0930+G1+UN+D:96A'"+edifactBody+"UNH+2+ORDERS:D'UNT+2+2'UNE+2+G1'", "1+R1"))
+		if got := ic.Messages[1].Faults; got != want || ic.Messages[0].Faults != 0 {
+			t.Errorf("version %s: faults %b, want %b", version, got, want)
+		}
+	}
+}
+
 // compareMessages compares all but the digests, which must be there.
 func compareMessages(t *testing.T, ic interchange.Interchange, want []interchange.Message) {
 	t.Helper()

@@ -62,12 +62,16 @@ func (s *scanner) room() bool {
 	return true
 }
 
-// text is Text for values that repeat.
+// text is Text for values that repeat; "" if they are too long to be what they
+// should.
 func (s *scanner) text(octets []byte) string {
+	if len(octets) > maxNumber {
+		return ""
+	}
 	text, known := s.intern[string(octets)]
 	if !known {
 		text = Text(octets)
-		if len(s.intern) < 4*maxDistinct && len(octets) <= maxNumber {
+		if len(s.intern) < 4*maxDistinct {
 			s.intern[string(octets)] = text
 		}
 	}

@@ -17,6 +17,10 @@ const (
 	maxJunkReach = 4 << 10
 )
 
+// maxHeaders bounds the headers of all interchanges of a payload, in octets;
+// usual ones have some hundred each.
+const maxHeaders = 4 << 20
+
 // A reader is what is known of one standard: how its interchanges begin, by
 // their first octets, and how one of them is read. Further standards are added
 // to the table below.
@@ -47,7 +51,8 @@ type scanner struct {
 	formName    string
 
 	found  []Interchange
-	listed int               // groups and messages of all
+	listed int               // groups, messages and predecessors of all
+	heads  int               // octets in the headers of all
 	odd    irregularSet      // of the last one found
 	intern map[string]string // texts of types and functions, by their octets
 }
@@ -81,7 +86,7 @@ func (s *scanner) close() {
 	s.raw.stop()
 	s.whole.digest.stop()
 	s.part.digest.stop()
-	s.r, s.found, s.odd, s.listed = nil, nil, 0, 0
+	s.r, s.found, s.odd, s.listed, s.heads = nil, nil, 0, 0, 0
 	clear(s.intern)
 }
 
@@ -250,6 +255,9 @@ func (s *scanner) finish() {
 	if ic.Standard == Content {
 		ic.Reference = Reference{Standard: Content, Control: "sha256:" + hex.EncodeToString(ic.Raw[:])}
 		ic.Content = ic.Raw
+	}
+	if s.heads += len(ic.Header); s.heads > maxHeaders {
+		ic.Header = nil
 	}
 	slices.Sort(ic.MessageTypes)
 	ic.Irregular = s.odd.texts()

@@ -138,9 +138,9 @@ func (x *tradacoms) identify() {
 
 	ic.Header, ic.Separators = x.header, x.separators()
 	_, agency, _ := bytes.Cut(el[0], []byte{'='})
-	ic.Version = Text(s.value(agency))
-	ic.Date, ic.Time = Text(s.value(s.part(el[3], 0))), Text(s.value(s.part(el[3], 1)))
-	ic.AsWritten = Written{Sender: Text(el[1]), Recipient: Text(el[2]), Control: Text(el[4])}
+	ic.Version = written(s.value(agency))
+	ic.Date, ic.Time = written(s.value(s.part(el[3], 0))), written(s.value(s.part(el[3], 1)))
+	ic.AsWritten = Written{Sender: written(el[1]), Recipient: written(el[2]), Control: written(el[4])}
 	x.setIdentity(ic, identity{sender: x.party(el[1]), recipient: x.party(el[2]), control: s.simple(el[4]),
 		longestParty: 36, longestControl: 14})
 	if len(el[3]) == 0 {

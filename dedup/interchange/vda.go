@@ -106,13 +106,13 @@ func (x *vda) identify() {
 
 	kind := vdaKinds[string(x.header[:3])]
 	ic.Header = x.header
-	ic.Version = kind.recommendation + "/" + Text(x.field(3, 5))
-	ic.Date = Text(x.field(33, 39))
+	ic.Version = kind.recommendation + "/" + written(x.field(3, 5))
+	ic.Date = written(x.field(33, 39))
 	sender, recipient := x.field(5, 14), x.field(14, 23)
 	if !kind.fromCustomer {
 		sender, recipient = recipient, sender
 	}
 	control := x.field(28, 33)
-	ic.AsWritten = Written{Sender: Text(sender), Recipient: Text(recipient), Control: Text(control)}
+	ic.AsWritten = Written{Sender: written(sender), Recipient: written(recipient), Control: written(control)}
 	x.setIdentity(ic, identity{sender: sender, recipient: recipient, control: control, longestParty: 9, longestControl: 5})
 }

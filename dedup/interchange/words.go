@@ -12,18 +12,17 @@ const (
 )
 
 // words holds what translate needs of a syntax, each octet repeated eight times
-// over. no… is all ones for a role that no octet has, and else empty.
+// over. A role that no octet has is given to NUL, which no segment may hold that
+// is translated.
 type words struct {
 	usable                               bool // no service character is beyond ASCII
 	terminator, element                  uint64
-	component, noComponent               uint64
-	repetition, noRepetition             uint64
-	release, noRelease                   uint64
+	component, repetition, release       uint64
 	toElement, toComponent, toRepetition uint64 // XORed into a separator
 }
 
 func newWords(classes *[256]class) words {
-	w := words{usable: true, noComponent: ^uint64(0), noRepetition: ^uint64(0), noRelease: ^uint64(0)}
+	w := words{usable: true}
 	for c, cl := range classes {
 		all := uint64(c) * ones
 		switch cl {
@@ -32,11 +31,11 @@ func newWords(classes *[256]class) words {
 		case element:
 			w.element, w.toElement = all, uint64(c)^canonElement
 		case component:
-			w.component, w.noComponent, w.toComponent = all, 0, uint64(c)^canonComponent
+			w.component, w.toComponent = all, uint64(c)^canonComponent
 		case repetition:
-			w.repetition, w.noRepetition, w.toRepetition = all, 0, uint64(c)^canonRepetition
+			w.repetition, w.toRepetition = all, uint64(c)^canonRepetition
 		case release:
-			w.release, w.noRelease = all, 0
+			w.release = all
 		default:
 			continue
 		}
@@ -60,7 +59,7 @@ func (w *words) translate(dst, src []byte, syn *syntax, special *tagSet) (read, 
 			return read, written, segments
 		}
 		n := w.segment(dst[written:], src[read:])
-		if n < 0 {
+		if n < 0 || n > 0 && syn.class[src[read+n-1]] != plain { // a trailing empty part
 			return read, written, segments
 		}
 		if n > 0 {
@@ -73,33 +72,33 @@ func (w *words) translate(dst, src []byte, syn *syntax, special *tagSet) (read, 
 }
 
 // segment translates one segment up to its terminator, eight octets at a time,
-// and returns its length, or -1 if that is not enough.
+// and returns its length, or -1 if that is not enough. Of separators that only
+// close empty parts it sees all but those at the end.
 //
 // The words named not… have the high bit clear in every octet that is the
 // character, and only there: below 0x80 nothing is carried from one octet to the
 // next, and octets beyond are no character.
 func (w *words) segment(dst, src []byte) int {
-	right := uint64(highs)                             // high bits clear where something else is to be done
-	components, elements := uint64(0x80), uint64(0x80) // of the last octet of the previous word
-	for i := 0; len(src) >= 8 && len(dst) >= 8; i += 8 {
-		x := binary.LittleEndian.Uint64(src)
+	right := uint64(highs)     // high bits clear where something else is to be done
+	components := uint64(0x80) // notComponent of the octet before the word
+	for i := 0; i <= len(src)-8 && i <= len(dst)-8; i += 8 {
+		x := binary.LittleEndian.Uint64(src[i:])
 		ascii := x & lows
 		notTerminator := ascii ^ w.terminator + lows | x
 		notElement := ascii ^ w.element + lows | x
-		notComponent := ascii ^ w.component + lows | x | w.noComponent
+		notComponent := ascii ^ w.component + lows | x
 		y := x ^ ^notElement&highs>>7*w.toElement ^ ^notComponent&highs>>7*w.toComponent
 		// Neither a release character nor, but for a terminator, below a space.
-		fine := (ascii^w.release+lows|w.noRelease)&(ascii+0x60*ones|^notTerminator) | x
-		if w.noRepetition == 0 {
+		fine := (ascii^w.release+lows)&(ascii+0x60*ones|^notTerminator) | x
+		if w.repetition != 0 {
 			notRepetition := ascii ^ w.repetition + lows | x
 			y ^= ^notRepetition & highs >> 7 * w.toRepetition
 			notComponent &= notRepetition
 			// "**" is not taken for fine: that costs time, not correctness.
 			fine &= notComponent<<8 | components | notRepetition
 		}
-		// A separator before one of higher rank closes an empty part.
-		fine &= (notComponent<<8 | components | notElement&notTerminator) & (notElement<<8 | elements | notTerminator)
-		binary.LittleEndian.PutUint64(dst, y)
+		fine &= notComponent<<8 | components | notElement // before an element separator, one of lower rank closes an empty part
+		binary.LittleEndian.PutUint64(dst[i:], y)
 		if end := ^notTerminator & highs; end != 0 {
 			if (fine|^(end^(end-1)))&right&highs != highs { // what follows the terminator does not count
 				return -1
@@ -107,8 +106,7 @@ func (w *words) segment(dst, src []byte) int {
 			return i + bits.TrailingZeros64(end)/8
 		}
 		right &= fine
-		components, elements = notComponent>>56, notElement>>56
-		src, dst = src[8:], dst[8:]
+		components = notComponent >> 56
 	}
 	return -1
 }

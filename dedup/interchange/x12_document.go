@@ -6,10 +6,10 @@ import "bytes"
 // element positions; 0 where it does not.
 type beginning struct{ function, number, revision, date, predecessor int }
 
-// beginnings are those of the usual transaction sets, of releases 002001 to
-// 008010, after the segment directories of Stedi and the structures of the
-// x12-types crate. 353 is in none of B10, B3 and W05, whose first elements have
-// other meanings.
+// beginnings are those of the usual transaction sets, the same in all releases
+// (segment directories of Stedi, 002001 to 008040). 353 is in none of B3, W05 and
+// W06, whose first elements have other meanings. B10 is not listed: the number in
+// it is that of a shipment, of which each 214 tells another state.
 var beginnings = map[tag]beginning{
 	'B'<<16 | 'E'<<8 | 'G': {function: 1, number: 3, date: 5},                 // 850
 	'B'<<16 | 'C'<<8 | 'H': {function: 1, number: 3, revision: 5, date: 6},    // 860: 327, the sequence of changes
@@ -24,11 +24,8 @@ var beginnings = map[tag]beginning{
 	'B'<<16 | 'S'<<8 | 'S': {function: 1, number: 2, date: 3},                 // 862
 	'B'<<16 | 'I'<<8 | 'A': {function: 1, number: 3, date: 4},                 // 846
 	'B'<<16 | 'P'<<8 | 'T': {function: 1, number: 2, date: 3},                 // 867
-	'B'<<16 | 'Q'<<8 | 'T': {function: 1, number: 2, date: 3},                 // 840
-	'B'<<16 | 'Q'<<8 | 'R': {function: 1, number: 2, date: 3},                 // 843
 	'B'<<16 | 'I'<<8 | 'G': {function: 8, number: 2, revision: 6, date: 1},    // 810
 	'B'<<16 | 'R'<<8 | 'A': {function: 3, number: 1, date: 2},                 // 861
-	'B'<<16 | '1'<<8 | '0': {number: 1},                                       // 214
 	'B'<<8 | '3':           {number: 2, date: 6},                              // 210
 	'W'<<16 | '0'<<8 | '5': {number: 2},                                       // 940
 	'W'<<16 | '0'<<8 | '6': {number: 2, date: 3},                              // 945
@@ -75,8 +72,8 @@ func (x *x12) document(t tag, body []byte) {
 	if code := el[at.function]; at.function > 0 && m.Function == "" && len(code) == 2 && alphanumeric(code[0]) && alphanumeric(code[1]) {
 		m.Function = x.text(code)
 	}
-	if ref := x.short(el[at.predecessor]); at.predecessor > 0 && ref != "" {
-		m.Predecessors = append(m.Predecessors, ref)
+	if at.predecessor > 0 {
+		x.addPredecessor(x.short(el[at.predecessor]))
 	}
 }
 
@@ -93,13 +90,12 @@ func ends(t tag) bool {
 // payer's number of the claim before, REF*F8. The function of a set is that of
 // its claims if they agree; sets that mix them state none.
 func (x *x12) claim(t tag, body []byte) {
-	s, m := &x.syntax, &x.message
+	s := &x.syntax
 	var el [6][]byte
 	s.split(body, element, el[:])
 	if t == tagREF {
-		ref := x.short(bytes.TrimSpace(s.simple(el[2])))
-		if string(s.simple(el[1])) == "F8" && ref != "" && len(m.Predecessors) < maxPredecessors {
-			m.Predecessors = append(m.Predecessors, ref)
+		if string(s.simple(el[1])) == "F8" {
+			x.addPredecessor(x.short(bytes.TrimSpace(s.simple(el[2]))))
 		}
 		return
 	}

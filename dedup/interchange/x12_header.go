@@ -17,12 +17,12 @@ func (x *x12) identify() {
 	if len(x.syntax.tail) > 0 {
 		x.flag(wideTerminator)
 	}
-	ic.Version = Text(isaValue(el[12]))
-	ic.Date, ic.Time = Text(isaValue(el[9])), Text(isaValue(el[10]))
+	ic.Version = written(isaValue(el[12]))
+	ic.Date, ic.Time = written(isaValue(el[9])), written(isaValue(el[10]))
 	ic.AsWritten = Written{
-		Sender: Text(el[6]), SenderQualifier: Text(el[5]),
-		Recipient: Text(el[8]), RecipientQualifier: Text(el[7]),
-		Control: Text(el[13]),
+		Sender: written(el[6]), SenderQualifier: written(el[5]),
+		Recipient: written(el[8]), RecipientQualifier: written(el[7]),
+		Control: written(el[13]),
 	}
 	control := isaValue(el[13])
 	if !digits(control) {

@@ -51,6 +51,7 @@ func TestX12Layouts(t *testing.T) {
 		"CR LF is the terminator":    {strings.ReplaceAll(x12Message, "~", "\r\n"), nil, true},
 		"other separators":           {strings.NewReplacer("*", "|", ":", "\\", "~", "_").Replace(x12Message), nil, true},
 		"control characters":         {strings.NewReplacer("*", "\x1D", ":", "\x1F", "~", "\x1C").Replace(x12Message), nil, true},
+		"beyond ASCII":               {strings.NewReplacer("*", "\xA6", ":", "\xB7", "~", "\xA7").Replace(x12Message), nil, true},
 		"tabs separate":              {strings.NewReplacer("*", "\t").Replace(x12Message), nil, true},
 		"blank after terminators":    {strings.ReplaceAll(x12Message, "~", "~ \n"), nil, true},
 		"indentation":                {strings.ReplaceAll(x12Message, "~", "~\n\t "), nil, true},
@@ -169,6 +170,20 @@ func TestX12Repetition(t *testing.T) {
 		trailing := strings.Replace(message, "b**", "b"+c.isa11+"**", 1)
 		if same := one(t, message).Content == one(t, trailing).Content; same != c.separates {
 			t.Errorf("ISA11 %s in %s separates: %t", c.isa11, c.version, same)
+		}
+	}
+}
+
+// TestX12ManySegments: what is read eight octets at a time is read as what is
+// read one by one, in any separators.
+func TestX12ManySegments(t *testing.T) {
+	t.Parallel()
+	payload := string(order(20 << 10))
+	plain := one(t, payload)
+	for _, separators := range []string{"*:~", "|>~", "*:\r", "\xA6:~", "*\xB7~", "\xA6\xB7\xA7", "\x1D\x1F\x1C", "\t:~"} {
+		ic := one(t, strings.NewReplacer("*", separators[:1], ":", separators[1:2], "~\n", separators[2:3]+"\n", "~", separators[2:3]).Replace(payload))
+		if ic.Content != plain.Content || ic.Messages[0].Segments != plain.Messages[0].Segments || ic.Faults != 0 {
+			t.Errorf("%q: %+v", separators, ic)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"firstcopy/dedup"
+	"firstcopy/partners"
 )
 
 // Desk is what an administrator does to documents. Every act is an event of the document's reference, with who and why.
@@ -57,6 +58,53 @@ func (d *Desk) Release(ctx context.Context, id uuid.UUID, who, reason string) er
 func (d *Desk) Discard(ctx context.Context, id uuid.UUID, who, reason string) error {
 	return d.act(ctx, id, act{name: "discarded", from: []State{HeldState}, to: DiscardState, event: dedup.DriftDiscarded,
 		version: dedup.Discarded, who: who, reason: reason})
+}
+
+// Acknowledge sends what a delivery's interchanges were answered with once more, octet for octet, also what had nowhere to go
+// when it was composed. It reports how many are on their way.
+func (d *Desk) Acknowledge(ctx context.Context, delivery uuid.UUID, agreement *partners.Agreement, who, reason string) (int, error) {
+	var channel string
+	err := d.pool.QueryRow(ctx, `SELECT channel FROM delivery WHERE delivery_id = $1`, [16]byte(delivery)).Scan(&channel)
+	if err != nil {
+		return 0, fmt.Errorf("reading delivery %s: %w", delivery, err)
+	}
+	if AcknowledgementChannel(channel, agreement) == "" {
+		return 0, fmt.Errorf("the agreement with %s has no address for acknowledgements by %s", agreement.Name, channel)
+	}
+	all, err := AcknowledgementsOf(ctx, d.pool, delivery)
+	if err != nil {
+		return 0, err
+	}
+	sent := 0
+	err = pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+		for i := range all {
+			a := &all[i]
+			if a.Octets == nil || a.pending() {
+				continue
+			}
+			t := Transmission{ID: uuid.Must(uuid.NewV7()), Delivery: delivery, Channel: channel}
+			job, err := d.client.InsertTx(ctx, tx, AcknowledgementJob{Transmission: t.ID}, nil)
+			if err != nil {
+				return fmt.Errorf("outbox: %w", err)
+			}
+			var batch pgx.Batch
+			QueueRetransmission(&batch, &t, a.ID, job.Job.ID)
+			dedup.QueueEvent(&batch, dedup.Event{Partner: a.PartnerID, Kind: dedup.AcknowledgementResent, Key: a.Key, Epoch: a.Epoch, Delivery: delivery,
+				Document: a.Document, Node: d.node, Detail: dedup.Detail(map[string]any{"acknowledgement": string(a.Kind),
+					"number": a.Control, "who": who, "reason": reason})})
+			if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
+				return err
+			}
+			sent++
+		}
+		return nil
+	})
+	return sent, err
+}
+
+// pending reports whether the acknowledgement is on its way.
+func (a *Acknowledgement) pending() bool {
+	return slices.ContainsFunc(a.Transmissions, func(t Transmission) bool { return t.State == TransmissionPending })
 }
 
 type act struct {

@@ -16,6 +16,21 @@ type Waiting struct {
 	Oldest    time.Duration // age of the oldest
 }
 
+// AcknowledgementBacklog counts the transmissions of acknowledgements that are pending or stuck.
+func AcknowledgementBacklog(ctx context.Context, pool *pgxpool.Pool) (map[TransmissionState]int64, error) {
+	counts := map[TransmissionState]int64{TransmissionPending: 0, TransmissionStuck: 0}
+	rows, err := pool.Query(ctx, `SELECT state, count(*) FROM acknowledgement_transmission t WHERE state IN ('pending', 'stuck')
+		AND NOT EXISTS (SELECT FROM acknowledgement_transmission later WHERE later.acknowledgement_id = t.acknowledgement_id
+			AND later.created_at > t.created_at) GROUP BY state`)
+	if err != nil {
+		return nil, err
+	}
+	var state TransmissionState
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&state, &n}, func() error { counts[state] = n; return nil })
+	return counts, err
+}
+
 const backlogSQL = `
 SELECT state, count(*), extract(epoch FROM now() - min(created_at))::float8
 FROM document WHERE state IN ('pending', 'stuck', 'held') GROUP BY state`

@@ -1,8 +1,10 @@
-// Package forward carries documents and asynchronous receipts out of the gateway, at least once each, under a stable id.
+// Package forward carries documents, asynchronous receipts and functional acknowledgements out of the gateway, at least once
+// each, under a stable id.
 //
 // The outbox is River: a job is inserted in the ingest transaction and carries nothing but ids; the truth is in the
-// document and receipt tables. Every state change names the state it expects, so a job that runs twice changes nothing
-// the second time. The package owns the tables document, payload_chunk and payload_stage, and all of River's.
+// document, receipt and acknowledgement tables. Every state change names the state it expects, so a job that runs twice
+// changes nothing the second time. The package owns the tables document, payload_chunk, payload_stage and acknowledgement, with
+// those beside it, and all of River's.
 // An [Outbox] is safe for concurrent use.
 package forward
 
@@ -22,18 +24,23 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
+	"firstcopy/as2/smime"
 	"firstcopy/partners"
 )
 
 // Config says how hard the outbox tries.
 type Config struct {
 	Workers    int           // documents under way at once, per node
-	Attempts   int           // per document or receipt
+	Attempts   int           // per document, receipt or acknowledgement
 	Backoff    time.Duration // after the first failure; doubles with each
 	BackoffMax time.Duration
 	Timeout    time.Duration // per attempt
 	Poll       time.Duration // how often the outbox looks for work; 100 ms if zero
-	Channels   []Channel     // that have jobs of their own
+	// SigningKey is the key with which a station of ours signs messages to partners now.
+	SigningKey func(station string, now time.Time) (smime.Key, error)
+	// AcknowledgementSinks are those of channels beside AS2, by the channel's name.
+	AcknowledgementSinks map[string]AcknowledgementSink
+	Channels             []Channel // that have jobs of their own
 }
 
 // Channel is work that other packages put into the outbox, in a queue of its own.
@@ -42,11 +49,13 @@ type Channel struct {
 	Add   func(*river.Workers)
 }
 
-// Queues of the outbox. Receipts have their own, so that a dead sink cannot hold back an MDN.
+// Queues of the outbox. Receipts have their own, so that a dead sink cannot hold back an MDN, and so have acknowledgements.
 const (
 	documentQueue = "document"
 	receiptQueue  = "receipt"
 	upkeepQueue   = "upkeep"
+
+	acknowledgementQueue = "acknowledgement"
 )
 
 // Observer is told what happened, for metrics. Calls come from many goroutines.
@@ -54,6 +63,7 @@ type Observer interface {
 	Forwarded(partner string, took time.Duration)
 	ForwardFailed(partner string, stuck bool)
 	ReceiptDelivered(partner string, ok bool)
+	Acknowledged(partner string, ok, stuck bool)
 }
 
 // Outbox inserts jobs and works them off.
@@ -68,6 +78,8 @@ type Outbox struct {
 	web      *webClient
 	share    *share
 	working  atomic.Bool
+
+	acknowledgements *share
 }
 
 // Working reports whether jobs are being taken: from when the database has let the outbox start until it stops.
@@ -76,10 +88,11 @@ func (o *Outbox) Working() bool { return o.working.Load() }
 // New makes an outbox on a pool of its own: River's statements may take longer than an ingest transaction is allowed.
 func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node string, log *slog.Logger, observer Observer) (*Outbox, error) {
 	o := &Outbox{config: config, pool: pool, partners: directory, log: log, observer: observer, node: node,
-		web: newWebClient(), share: newShare(max(1, config.Workers/2))}
+		web: newWebClient(), share: newShare(max(1, config.Workers/2)), acknowledgements: newShare(max(1, config.Workers/2))}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &documentWorker{outbox: o})
 	river.AddWorker(workers, &receiptWorker{outbox: o})
+	river.AddWorker(workers, &acknowledgementWorker{outbox: o})
 	river.AddWorker(workers, &upkeepWorker{outbox: o})
 	poll := config.Poll
 	if poll == 0 {
@@ -89,6 +102,8 @@ func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node 
 		documentQueue: {MaxWorkers: config.Workers},
 		receiptQueue:  {MaxWorkers: config.Workers},
 		upkeepQueue:   {MaxWorkers: 1},
+
+		acknowledgementQueue: {MaxWorkers: config.Workers},
 	}
 	for _, c := range config.Channels {
 		c.Add(workers)
@@ -164,14 +179,24 @@ func (o *Outbox) start(ctx context.Context) bool {
 // startAgain is how long a failed start waits for the next.
 const startAgain = time.Second
 
-// Enqueue inserts the jobs of one delivery: its documents, and its asynchronous receipt if it has one.
-func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, documents []uuid.UUID, receipt *ReceiptJob) ([]int64, error) {
-	params := make([]river.InsertManyParams, 0, len(documents)+1)
-	for _, id := range documents {
+// Jobs are the outbox's work of one delivery.
+type Jobs struct {
+	Documents        []uuid.UUID
+	Receipt          *ReceiptJob // asynchronous; nil for none
+	Acknowledgements []AcknowledgementJob
+}
+
+// Enqueue inserts the jobs of one delivery and returns their ids, in the order of the fields.
+func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, jobs Jobs) ([]int64, error) {
+	params := make([]river.InsertManyParams, 0, len(jobs.Documents)+1+len(jobs.Acknowledgements))
+	for _, id := range jobs.Documents {
 		params = append(params, river.InsertManyParams{Args: documentArgs{Document: id}})
 	}
-	if receipt != nil {
-		params = append(params, river.InsertManyParams{Args: *receipt})
+	if jobs.Receipt != nil {
+		params = append(params, river.InsertManyParams{Args: *jobs.Receipt})
+	}
+	for _, a := range jobs.Acknowledgements {
+		params = append(params, river.InsertManyParams{Args: a})
 	}
 	return o.Insert(ctx, tx, params)
 }

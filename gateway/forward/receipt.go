@@ -126,7 +126,7 @@ func PostReceipt(ctx context.Context, partner *partners.Agreement, url string, o
 	for _, f := range entity.Header {
 		req.Header[f.Name] = []string{f.Value} // names keep their spelling: some receivers compare case
 	}
-	resp, err := receiptClient(partner.AS2.AllowPrivate).Do(req)
+	resp, err := partnerClient(partner.AS2.AllowPrivate).Do(req)
 	if err != nil {
 		return err
 	}
@@ -151,21 +151,21 @@ func (o *Outbox) receiptLine(job ReceiptJob, r storedReceipt, kind, text string)
 	return dedup.Event{Partner: r.partner, Kind: kind, Delivery: job.Delivery, Node: o.node, Detail: dedup.Detail(detail)}
 }
 
-// Two clients: the address in a Receipt-Delivery-Option comes from outside, so the connection itself is checked, after
-// name resolution, against what the agreement permits.
+// Two clients for what goes to partners: the address in a Receipt-Delivery-Option comes from outside, and a name may lead
+// anywhere, so the connection itself is checked, after name resolution, against what the agreement permits.
 var (
-	publicReceipts  = newReceiptClient(false)
-	privateReceipts = newReceiptClient(true)
+	publicPartners  = newPartnerClient(false)
+	privatePartners = newPartnerClient(true)
 )
 
-func receiptClient(private bool) *http.Client {
+func partnerClient(private bool) *http.Client {
 	if private {
-		return privateReceipts
+		return privatePartners
 	}
-	return publicReceipts
+	return publicPartners
 }
 
-func newReceiptClient(private bool) *http.Client {
+func newPartnerClient(private bool) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		target, err := netip.ParseAddrPort(address)
 		if err != nil {
@@ -175,7 +175,7 @@ func newReceiptClient(private bool) *http.Client {
 	}}
 	return &http.Client{
 		Transport: &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
-			ResponseHeaderTimeout: 30 * time.Second, IdleConnTimeout: 30 * time.Second},
+			ResponseHeaderTimeout: 30 * time.Second, IdleConnTimeout: 30 * time.Second, DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

@@ -38,6 +38,20 @@ func (c *campaign) examine(held []promise) []violation {
 		{"forwarded once by the account", `
 			SELECT format('document %s: %s events', document_id, count(*))
 			FROM ledger_event WHERE kind = 'forwarded' GROUP BY document_id HAVING count(*) > 1`},
+		{"a control number is never repeated", `
+			SELECT format('number %s: documents %s', control_reference, string_agg(document_id::text, ', '))
+			FROM acknowledgement GROUP BY control_reference HAVING count(*) > 1`},
+		{"an answer that was asked for is stored with the document", `
+			SELECT format('document %s, reference %s', document_id, control_reference) FROM document d
+			WHERE control_reference LIKE 'C%' AND NOT EXISTS (SELECT FROM acknowledgement a WHERE a.document_id = d.document_id
+				AND a.octets IS NOT NULL)`},
+		{"no transmission without a job", `
+			SELECT transmission_id::text FROM acknowledgement_transmission t
+			WHERE state = 'pending' AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = t.job_id)`},
+		{"sent once by the account", `
+			SELECT format('transmission %s: %s events', detail->>'transmission_id', count(*))
+			FROM ledger_event WHERE kind = 'acknowledgement_sent' GROUP BY detail->>'transmission_id' HAVING count(*) > 1`},
+		{"no acknowledgement given up", `SELECT format('transmission %s: %s', transmission_id, last_error) FROM acknowledgement_transmission WHERE state = 'stuck'`},
 		{"never given up", `SELECT format('document %s is %s: %s', document_id, state, last_error) FROM document WHERE state NOT IN ('pending', 'forwarded')`},
 	} {
 		found = append(found, c.list(check.name, check.sql)...)

@@ -23,6 +23,7 @@ func (c *campaign) finish() []violation {
 	found = append(found, c.lateReceipts()...)
 	found = append(found, c.examine(c.traffic.promises.since(0))...)
 	found = append(found, c.forwarded()...)
+	found = append(found, c.acknowledged()...)
 	if err := c.gateway.stop(); err != nil {
 		found = append(found, violation{"orderly stop", err.Error()})
 	}
@@ -58,6 +59,8 @@ func (c *campaign) drained() []violation {
 	for tick := time.NewTicker(200 * time.Millisecond); ; <-tick.C {
 		left := append(c.list("every job is done", unfinished),
 			c.list("no document is left behind", `SELECT format('%s is %s: %s', document_id, state, last_error) FROM document WHERE state <> 'forwarded'`)...)
+		left = append(left, c.list("no acknowledgement is left behind", `SELECT format('%s is %s: %s', transmission_id, state, last_error)
+			FROM acknowledgement_transmission WHERE state <> 'sent'`)...)
 		if len(left) == 0 || time.Now().After(deadline) {
 			tick.Stop()
 			return left

@@ -41,7 +41,7 @@ func benchmarkPost(b *testing.B, size int64, packaging string) {
 		b.Fatal(err)
 	}
 	w := newWorld(b, program(b, ""), database)
-	w.write("agreements.yaml", strings.Replace(fmt.Sprintf(agreements, w.receipts.URL(), w.inbox), "64MiB", "4GiB", 1))
+	w.write("agreements.yaml", strings.Replace(w.agreements, "64MiB", "4GiB", 1))
 	w.run("partner", "apply", "-f", filepath.Join(w.dir, "agreements.yaml"))
 	g := w.start("large")
 	var ours, theirs time.Duration

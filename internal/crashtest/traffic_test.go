@@ -151,12 +151,21 @@ func (t *traffic) choose(random *rand.Rand) *message {
 		if m := t.old(random); m != nil {
 			return m
 		}
+	case n < 82: // one that asks for a CONTRL
+		return t.prepare(t.sender, asking(t.reference(asks)), nil)
 	default: // the same content under a new Message-ID
 		if m := t.old(random); m != nil {
 			return t.renewed(m, random)
 		}
 	}
 	return t.prepare(t.sender, as2test.Invoice(t.reference("I"), "100.00"), nil)
+}
+
+// asks marks the references of interchanges that ask for a CONTRL (0031).
+const asks = "C"
+
+func asking(reference string) string {
+	return strings.Replace(as2test.Invoice(reference, "100.00"), "++INVOIC'", "++INVOIC++1'", 1)
 }
 
 // renewed has the same interchanges, in whatever order, under a new Message-ID.

@@ -3,6 +3,7 @@ package crashtest_test
 import (
 	"crypto/x509"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"firstcopy/configs"
 	"firstcopy/internal/as2client"
+	"firstcopy/internal/as2client/receivertest"
 	"firstcopy/internal/as2test"
 	"firstcopy/mdn"
 )
@@ -17,14 +19,16 @@ import (
 // world is one database with its configuration, a partner, and a folder that documents are forwarded to. Gateways are
 // started in it, see [world.start].
 type world struct {
-	tb       testing.TB
-	binary   string
-	dir      string // of configuration files and logs
-	inbox    string // of forwarded documents
-	database string // connection string
-	sender   as2client.Partner
-	logs     map[string]*logFile        // by node
-	receipts *as2client.ReceiptListener // of asynchronous receipts
+	tb         testing.TB
+	binary     string
+	dir        string // of configuration files and logs
+	inbox      string // of forwarded documents
+	database   string // connection string
+	agreements string // as applied
+	sender     as2client.Partner
+	logs       map[string]*logFile        // by node
+	receipts   *as2client.ReceiptListener // of asynchronous receipts
+	station    *receivertest.Receiver     // of the partner, for what is sent to it
 }
 
 // nodeConfig is a node's file. Waits are long, since test machines are slow and a 503 would be counted as a fault;
@@ -48,6 +52,7 @@ const agreements = `partners:
       station: HUB
       certificates: [{file: acme.crt}]
       async_urls: ["%s"]
+      url: %s
       allow_private: true
     sink: dir:%s
     limits: {payload: 64MiB, concurrent: 64}
@@ -70,7 +75,11 @@ func newWorld(tb testing.TB, binary, database string) *world {
 	hub, acme := as2test.Key(tb, "hub"), as2test.Key(tb, "acme")
 	as2test.WriteKey(tb, dir, "hub", hub)
 	as2test.WriteKey(tb, dir, "acme", acme)
-	w.write("agreements.yaml", fmt.Sprintf(agreements, w.receipts.URL(), w.inbox))
+	w.station = &receivertest.Receiver{Key: acme, Signers: []*x509.Certificate{hub.Certificate}}
+	station := httptest.NewServer(w.station)
+	tb.Cleanup(station.Close)
+	w.agreements = fmt.Sprintf(agreements, w.receipts.URL(), station.URL, w.inbox)
+	w.write("agreements.yaml", w.agreements)
 	w.write("admin.yaml", fmt.Sprintf(nodeConfig, "admin"))
 	if err := os.Mkdir(w.inbox, 0o755); err != nil {
 		tb.Fatal(err)

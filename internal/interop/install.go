@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed pyas2lib/driver.py libas2/driver.js openssl/driver.py java phase2 openas2
+//go:embed pyas2lib/driver.py libas2/driver.js openssl/driver.py java phase2 openas2 edi/reader.py
 var sources embed.FS
 
 // Versions of the peers, as the registries serve them. Newer releases of phase2

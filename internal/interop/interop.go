@@ -6,7 +6,8 @@
 // built with the tag "interop" alone ("make interop"): they need python3, java,
 // mvn, node, npm and openssl, and package registries the first time. What was
 // learned is written to docs/interop.md, and accepted messages are kept in
-// as2/testdata/peers, where the tests of package as2 replay them.
+// as2/testdata/peers, where the tests of package as2 replay them. EDI libraries
+// read our functional acknowledgements back (-peer readers for these alone).
 //
 // Each peer is a small driver, a program in the peer's language in the folder
 // of its name. It reads a [Plan] from the file it is given and writes one JSON
