@@ -17,6 +17,7 @@ type drop struct {
 	content   string
 	verdict   string
 	forwarded int
+	answers   int // CONTRL files that lie at acme's server afterwards: one for each interchange
 }
 
 // sftpTerms are acme's, for the agreements file.
@@ -28,20 +29,20 @@ func (w *world) sftpTerms() string {
       user: %q
       host_keys: [%q]
       auth: {keys: [{file: drop/ssh/client_key}]}
-      folders: {in: %q, archive: %q}
+      folders: {in: %q, archive: %q, acknowledgement: %q}
       ready: {quiet: 200ms}
       interval: 200ms
-`, host, port, w.drops.user, w.drops.hostKey, w.path("drop/in"), w.path("drop/archive"))
+`, host, port, w.drops.user, w.drops.hostKey, w.path("drop/in"), w.path("drop/archive"), w.path("drop/answers"))
 }
 
 // playDrops has acme drop files, some of which have come by AS2 already, and prints a line for each.
 func (w *world) playDrops(ctx context.Context, first int) error {
 	bill, order := invoice("INV2026001", "1190.00"), purchaseOrders("ORD2026077")
 	for i, d := range []drop{
-		{"acme drops the same INVOIC by SFTP as well", "invoice.edi", bill, "duplicate", 0},
-		{"acme drops an ORDERS by SFTP", "orders.edi", order, "first", 1},
-		{"an overlapping cron drops the INVOIC again", "invoice.edi", bill, "duplicate", 0},
-		{"an overlapping cron drops the ORDERS again", "orders-copy.edi", order, "duplicate", 0},
+		{"acme drops the same INVOIC by SFTP as well", "invoice.edi", bill, "duplicate", 0, 1},
+		{"acme drops an ORDERS by SFTP", "orders.edi", order, "first", 1, 2},
+		{"an overlapping cron drops the INVOIC again", "invoice.edi", bill, "duplicate", 0, 2},
+		{"an overlapping cron drops the ORDERS again", "orders-copy.edi", order, "duplicate", 0, 2},
 	} {
 		if err := w.takeDrop(ctx, first+i, d); err != nil {
 			return fmt.Errorf("step %d, %s: %w", first+i, d.title, err)
@@ -78,15 +79,19 @@ func (w *world) takeDrop(ctx context.Context, number int, d drop) error {
 	if err != nil {
 		return err
 	}
+	answers, err := os.ReadDir(w.path("drop/answers"))
+	if err != nil {
+		return err
+	}
 	mark, went := "ok", "–"
 	if after > before {
 		went = fmt.Sprintf("%d to inbox/acme", after-before)
 	}
-	if verdict != d.verdict || after-before != d.forwarded {
+	if verdict != d.verdict || after-before != d.forwarded || len(answers) != d.answers {
 		mark = "!!"
 		w.failed++
 	}
-	w.say("%s %2d %-46s  %-44s %-5s %-10s %s", mark, number, d.title, "taken and archived", "–", verdict, went)
+	w.say("%s %2d %-46s  %-44s %-5s %-10s %s", mark, number, d.title, fmt.Sprintf("archived; CONTRL files there: %d", len(answers)), "–", verdict, went)
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 
 // writeFiles makes the keys of the hub and its partners, their folders, and an invoice to play with.
 func (w *world) writeFiles() error {
-	for _, dir := range []string{"", "inbox/acme", "inbox/globex", "drop/in", "drop/archive"} {
+	for _, dir := range []string{"", "inbox/acme", "inbox/globex", "drop/in", "drop/archive", "drop/answers"} {
 		if err := os.MkdirAll(w.path(dir), 0o755); err != nil {
 			return err
 		}
@@ -104,6 +104,7 @@ forward: {backoff: 500ms, timeout: 10s}
       station: HUB
       certificates: [{file: acme.crt}]
 %s    window: 14d
+    acknowledge: {edifact: contrl}
     sink: %q
   - name: globex
     as2:

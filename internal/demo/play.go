@@ -185,13 +185,14 @@ func (w *world) verdict(ctx context.Context, messageID string) (kind string, err
 	return kind, err
 }
 
-// drain waits until no document is on its way any more.
+// drain waits until no document and no acknowledgement is on its way any more.
 func (w *world) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
 		var pending int
-		if err := w.pool.QueryRow(ctx, `SELECT count(*) FROM document WHERE state = 'pending'`).Scan(&pending); err != nil {
+		if err := w.pool.QueryRow(ctx, `SELECT (SELECT count(*) FROM document WHERE state = 'pending')
+			+ (SELECT count(*) FROM acknowledgement_transmission WHERE state = 'pending')`).Scan(&pending); err != nil {
 			return fmt.Errorf("waiting for the outbox: %w", err)
 		}
 		if pending == 0 {
