@@ -98,7 +98,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) 
 	}
 	decide := timed{NewIngester(n.ingest, n.outbox, c.Transaction, c.Node), metrics}
 	n.endpoint = NewEndpoint(c.Stations, n.directory, decide, c.Limits, metrics, log)
-	n.watcher.Connect(&fetching{decide, c.Limits, metrics, log}, n.outbox)
+	n.watcher.Connect(newFetching(decide, c.Limits, c.Connections, metrics, log), n.outbox)
 	n.operator = &operator{pool: n.work, metrics: metrics, version: c.Version, working: n.outbox.Working}
 	if n.public, err = net.Listen("tcp", c.Listen.Address); err != nil {
 		return nil, fmt.Errorf("partners' listener: %w", err)

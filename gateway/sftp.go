@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"firstcopy/dedup/interchange"
 	"firstcopy/sftpwatch"
 )
 
@@ -17,18 +18,50 @@ type fetching struct {
 	limits  Limits
 	metrics *Metrics
 	log     *slog.Logger
+	places  chan struct{} // for files being decided
+}
+
+// newFetching lets files have half of the ingest pool's connections: nobody waits for a file, but somebody does for a receipt.
+func newFetching(decide decider, limits Limits, connections int, metrics *Metrics, log *slog.Logger) *fetching {
+	return &fetching{decide, limits, metrics, log, make(chan struct{}, max(1, connections/2))}
 }
 
 // Spool makes room for a file.
 func (f *fetching) Spool(limit int64) sftpwatch.Payload {
-	return NewSpool(f.limits.SpoolDir, f.limits.SpoolMemory, limit)
+	spool := NewSpool(f.limits.SpoolDir, f.limits.SpoolMemory, limit)
+	return &fetched{Spool: spool, ahead: scanEarly(spool)}
+}
+
+// fetched is a file's payload, which is scanned while it arrives.
+type fetched struct {
+	*Spool
+	ahead *early
+}
+
+func (f *fetched) Interchanges() ([]interchange.Interchange, error) {
+	if found, known, err := f.ahead.result(); known {
+		return found, err
+	}
+	return interchange.Scan(f.Section(0, f.Size()))
+}
+
+// Close ends the scan first.
+func (f *fetched) Close() error {
+	f.ahead.stop()
+	return f.Spool.Close()
 }
 
 // Ingest decides a file. The server's pinned key and our login are what authenticates it.
 func (f *fetching) Ingest(ctx context.Context, a *sftpwatch.Arrival) (sftpwatch.Outcome, error) {
+	select {
+	case f.places <- struct{}{}:
+		defer func() { <-f.places }()
+	case <-ctx.Done():
+		return sftpwatch.Outcome{}, &ErrUnavailable{Err: context.Cause(ctx)}
+	}
 	start := time.Now()
 	d := &Delivery{ID: a.ID, Partner: a.Partner, Channel: SFTP, TransportID: a.TransportID, ReceivedAt: a.ReceivedAt,
-		RemoteAddress: a.RemoteAddress, FileName: a.FileName, Payload: a.Payload.(*Spool), Interchanges: a.Interchanges,
+		RemoteAddress: a.RemoteAddress, FileName: a.FileName, Payload: a.Payload.(*fetched).Spool, Interchanges: a.Interchanges,
 		Record: a.Record}
 	outcome, err := f.decide.Ingest(ctx, d)
 	if err != nil {

@@ -29,12 +29,12 @@ func BenchmarkSFTPSmall(b *testing.B) {
 			// Forwarding is not measured: it would go on behind the files' back, on the same cores.
 			hub := as2test.Start(b, as2test.Options{Config: func(c *gateway.Config) { quick(c); c.Forward.Workers, c.Forward.Poll = 1, time.Minute }})
 			for b.Loop() {
-				// The other's rate is taken from a tenth of the files where the line is long: it takes them one by one.
-				part := files
+				// The other's rate is taken from a hundredth of the files where the line is long: it takes them one by one.
+				part, pattern := files, "*"
 				if roundTrip > 0 {
-					part = files / 100
+					part, pattern = files/100, "001*"
 				}
-				theirs := fetchByCommand(b, server, line.Address, part) * time.Duration(files/part)
+				theirs := fetchByCommand(b, server, line.Address, pattern, part) * time.Duration(files/part)
 				start := time.Now()
 				dropsAt(b, hub, "acme", server, func(a *partners.Agreement) {
 					a.SFTP = terms(b, line.Address, server.User, server.KeyFile, server.HostKeys...)
@@ -44,10 +44,7 @@ func BenchmarkSFTPSmall(b *testing.B) {
 				for len(server.Names("in")) > 0 {
 					time.Sleep(50 * time.Millisecond)
 				}
-				ours := time.Since(start)
-				b.ReportMetric(theirs.Seconds(), "s-sftp")
-				b.ReportMetric(ours.Seconds(), "s-firstcopy")
-				b.ReportMetric(theirs.Seconds()/ours.Seconds(), "times-as-fast")
+				report(b, theirs, time.Since(start))
 			}
 		})
 	}
@@ -62,13 +59,9 @@ func padded(reference string, size int) string {
 	return strings.Replace(text, "UNT+5+", fmt.Sprintf("UNT+%d+", 5+n), 1)
 }
 
-func fetchByCommand(b *testing.B, server *sftptest.OpenSSH, address string, files int) time.Duration {
+func fetchByCommand(b *testing.B, server *sftptest.OpenSSH, address, pattern string, files int) time.Duration {
 	b.Helper()
 	target := b.TempDir()
-	pattern := "*"
-	if files < 10000 {
-		pattern = "001*"
-	}
 	batch := filepath.Join(b.TempDir(), "batch")
 	if err := os.WriteFile(batch, []byte("get "+server.Path("in")+"/"+pattern+" "+target+"\n"), 0o600); err != nil {
 		b.Fatal(err)
@@ -85,4 +78,36 @@ func fetchByCommand(b *testing.B, server *sftptest.OpenSSH, address string, file
 		b.Fatalf("sftp fetched %d of %d files", len(entries), files)
 	}
 	return took
+}
+
+// BenchmarkSFTPLarge takes one file of 1 GiB, beside OpenSSH's sftp that fetches it. The time until it is committed includes
+// storing it in Postgres.
+func BenchmarkSFTPLarge(b *testing.B) {
+	const size = 1 << 30
+	for _, roundTrip := range []time.Duration{0, 20 * time.Millisecond} {
+		b.Run(fmt.Sprintf("rtt=%s", roundTrip), func(b *testing.B) {
+			server := drops(b, sftptest.Options{})
+			line := sftptest.StartDelay(b, server.Address, roundTrip)
+			hub := as2test.Start(b, as2test.Options{Config: func(c *gateway.Config) { quick(c); c.Forward.Workers, c.Forward.Poll = 1, time.Minute }})
+			server.Append("in/large.edi", padded("1", size))
+			for b.Loop() {
+				theirs := fetchByCommand(b, server, line.Address, "*", 1)
+				start := time.Now()
+				dropsAt(b, hub, "acme", server, func(a *partners.Agreement) {
+					a.SFTP = terms(b, line.Address, server.User, server.KeyFile, server.HostKeys...)
+					a.SFTP.Folders, a.Limits.Payload = partners.Folders{In: server.Path("in"), Archive: server.Path("archive")}, 2<<30
+				})
+				for len(server.Names("in")) > 0 {
+					time.Sleep(50 * time.Millisecond)
+				}
+				report(b, theirs, time.Since(start))
+			}
+		})
+	}
+}
+
+func report(b *testing.B, theirs, ours time.Duration) {
+	b.ReportMetric(theirs.Seconds(), "s-sftp")
+	b.ReportMetric(ours.Seconds(), "s-firstcopy")
+	b.ReportMetric(theirs.Seconds()/ours.Seconds(), "times-as-fast")
 }

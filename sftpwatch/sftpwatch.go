@@ -48,6 +48,8 @@ type Payload interface {
 	Size() int64
 	Sum() [32]byte // SHA-256
 	Section(start, end int64) io.Reader
+	// Interchanges finds what is in it, once it is complete.
+	Interchanges() ([]interchange.Interchange, error)
 	Close() error
 }
 

@@ -125,7 +125,7 @@ func (t *taking) take(ctx context.Context) (why string, err error) {
 		}
 	}
 	failpoint.Hit("sftp.read")
-	found, err := interchange.Scan(spool.Section(0, spool.Size()))
+	found, err := spool.Interchanges()
 	if err != nil {
 		return "", &Fault{Kind: KindOurs, Doing: "scanning what was read", Err: err}
 	}
