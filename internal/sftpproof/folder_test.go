@@ -198,10 +198,10 @@ func TestF35MissingAttributes(t *testing.T) {
 		return sftptest.Attribute(func(_ string, a *sftptest.Attributes) { a.Has &= mask }, kinds...)
 	}
 	for name, twist := range map[string]sftptest.Twist{
-		"none in listings":             bare(0, sftptest.Readdir),
-		"no size in listings":          bare(^uint32(sftptest.HasSize), sftptest.Readdir),
-		"no permissions anywhere":      bare(^uint32(sftptest.HasPermissions), sftptest.Readdir, sftptest.Stat, sftptest.Lstat, sftptest.Fstat),
-		"no times anywhere":            bare(^uint32(sftptest.HasTimes), sftptest.Readdir, sftptest.Stat, sftptest.Lstat, sftptest.Fstat),
+		"none in listings":        bare(0, sftptest.Readdir),
+		"no size in listings":     bare(^uint32(sftptest.HasSize), sftptest.Readdir),
+		"no permissions anywhere": bare(^uint32(sftptest.HasPermissions), sftptest.Readdir, sftptest.Stat, sftptest.Lstat, sftptest.Fstat),
+		"no times anywhere":       bare(^uint32(sftptest.HasTimes), sftptest.Readdir, sftptest.Stat, sftptest.Lstat, sftptest.Fstat),
 		"permissions without the type": sftptest.Attribute(func(_ string, a *sftptest.Attributes) { a.Permissions &= 0o777 },
 			sftptest.Readdir, sftptest.Stat),
 	} {
