@@ -2,7 +2,6 @@ package sftpwatch
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -164,5 +163,3 @@ func asksForPassword(question string) bool {
 	}
 	return strings.Contains(question, "password") || strings.Trim(question, " :") == ""
 }
-
-var errNoMethod = errors.New("the agreement has nothing to log in with")

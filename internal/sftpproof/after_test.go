@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -232,5 +234,41 @@ func TestF33ArchiveElsewhere(t *testing.T) {
 	as2test.Eventually(t, "the file to be copied and deleted", func() bool { return len(s.Files.Names("in")) == 0 })
 	if got, _ := s.Files.Read("archive/one.edi"); got != content {
 		t.Errorf("%d octets are archived, of %d", len(got), len(content))
+	}
+}
+
+// F6, F21: a file that its sender writes anew after it was taken and before it is put away is not put away unread: neither one
+// of another size, nor one that differs in its date and content alone.
+func TestF21RewrittenBeforeThePostAction(t *testing.T) {
+	t.Parallel()
+	for name, second := range map[string]string{"larger": big("R2", 5000), "as large": invoice(2)} {
+		for _, after := range []partners.After{partners.AfterArchive, partners.AfterDelete} {
+			t.Run(name+" "+string(after), func(t *testing.T) {
+				t.Parallel()
+				hub := startHub(t)
+				s := startScripted(t, sftptest.Script{NoExtensions: true})
+				var once sync.Once
+				looks := 0 // at the file, in the one session there is
+				s.Change(func(script *sftptest.Script) {
+					script.Twists = []sftptest.Twist{func(r *sftptest.Request, next func() sftptest.Reply) sftptest.Reply {
+						if r.Kind == sftptest.Lstat && strings.HasSuffix(r.Path, "in/one.edi") {
+							looks++
+						}
+						// A look is the last thing before a deletion; a move is looked at afterwards.
+						if r.Kind == sftptest.Rename || looks == 3 && after == partners.AfterDelete {
+							once.Do(func() {
+								s.Files.Now(time.Now())
+								s.Files.Put("in/one.edi", second)
+							})
+						}
+						return next()
+					}}
+				})
+				s.Files.Put("in/one.edi", invoice(1))
+				agree(t, hub, "acme", scripted(t, s).with(func(terms *partners.SFTP) { terms.After = after }))
+				taken(t, hub, "acme", invoice(1), second)
+				as2test.Eventually(t, "the folder to be cleared", func() bool { return len(s.Files.Names("in")) == 0 })
+			})
+		}
 	}
 }

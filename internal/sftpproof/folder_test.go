@@ -198,11 +198,12 @@ func TestF35MissingAttributes(t *testing.T) {
 		return sftptest.Attribute(func(_ string, a *sftptest.Attributes) { a.Has &= mask }, kinds...)
 	}
 	for name, twist := range map[string]sftptest.Twist{
-		"none in listings":             bare(0, sftptest.Readdir),
-		"no size in listings":          bare(^uint32(sftptest.HasSize), sftptest.Readdir),
-		"no permissions anywhere":      bare(^uint32(sftptest.HasPermissions), sftptest.Readdir, sftptest.Stat, sftptest.Lstat, sftptest.Fstat),
-		"no times anywhere":            bare(^uint32(sftptest.HasTimes), sftptest.Readdir, sftptest.Stat, sftptest.Lstat, sftptest.Fstat),
-		"permissions without the type": sftptest.Attribute(func(_ string, a *sftptest.Attributes) { a.Permissions &= 0o777 }, sftptest.Readdir, sftptest.Stat),
+		"none in listings":        bare(0, sftptest.Readdir),
+		"no size in listings":     bare(^uint32(sftptest.HasSize), sftptest.Readdir),
+		"no permissions anywhere": bare(^uint32(sftptest.HasPermissions), sftptest.Readdir, sftptest.Stat, sftptest.Lstat, sftptest.Fstat),
+		"no times anywhere":       bare(^uint32(sftptest.HasTimes), sftptest.Readdir, sftptest.Stat, sftptest.Lstat, sftptest.Fstat),
+		"permissions without the type": sftptest.Attribute(func(_ string, a *sftptest.Attributes) { a.Permissions &= 0o777 },
+			sftptest.Readdir, sftptest.Stat),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -338,7 +339,8 @@ func TestSelection(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t)
 	s := startReal(t, sftptest.Options{})
-	left := []string{".hidden.edi", "one.edi.tmp", "two.edi.part", "three.edi.filepart", "four.TMP", "five.edi~", "report.pdf", "old-six.edi", "waiting.edi"}
+	left := []string{".hidden.edi", "one.edi.tmp", "two.edi.part", "three.edi.filepart", "four.TMP", "five.edi~", "report.pdf",
+		"old-six.edi", "waiting.edi"}
 	for i, name := range left {
 		s.Put("in/"+name, invoice(100+i))
 	}

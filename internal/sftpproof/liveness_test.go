@@ -42,7 +42,8 @@ func end(t *testing.T, hub *as2test.Hub, trials []trial) {
 func hurry(t *testing.T, hub *as2test.Hub, name string, s server) {
 	t.Helper()
 	agree(t, hub, name, s.with(func(terms *partners.SFTP) { terms.Jitter++ }))
-	if _, err := hub.Pool.Exec(t.Context(), `UPDATE sftp_poll SET due_at = now() WHERE partner_id = (SELECT partner_id FROM partner WHERE name = $1)`, name); err != nil {
+	const due = `UPDATE sftp_poll SET due_at = now() WHERE partner_id = (SELECT partner_id FROM partner WHERE name = $1)`
+	if _, err := hub.Pool.Exec(t.Context(), due, name); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -98,7 +99,8 @@ func TestF05Handshake(t *testing.T) {
 	var trials []trial
 	for p := sftptest.AtConnect; p <= sftptest.AtFirstRequest; p++ {
 		for i, script := range []sftptest.Script{{Mute: p}, {HangUp: p}} {
-			trials = append(trials, trial{fmt.Sprintf("point-%d-%d", p, i), fmt.Sprintf("point %d, %d", script.Mute, script.HangUp), invoice(10*int(p) + i), startScripted(t, script)})
+			what := fmt.Sprintf("point %d, %d", script.Mute, script.HangUp)
+			trials = append(trials, trial{fmt.Sprintf("point-%d-%d", p, i), what, invoice(10*int(p) + i), startScripted(t, script)})
 			trials[len(trials)-1].begin(t, hub)
 		}
 	}

@@ -127,9 +127,8 @@ func taken(tb testing.TB, hub *as2test.Hub, name string, want ...string) {
 // arrived waits for a number of forwarded documents.
 func arrived(tb testing.TB, hub *as2test.Hub, name string, n int) {
 	tb.Helper()
-	as2test.Eventually(tb, fmt.Sprintf("%d documents of %s", n, name), func() bool {
-		return hub.Count(`SELECT count(*) FROM document JOIN partner USING (partner_id) WHERE partner.name = $1 AND document.state = 'forwarded'`, name) >= n
-	})
+	const forwarded = `SELECT count(*) FROM document d JOIN partner p USING (partner_id) WHERE p.name = $1 AND d.state = 'forwarded'`
+	as2test.Eventually(tb, fmt.Sprintf("%d documents of %s", n, name), func() bool { return hub.Count(forwarded, name) >= n })
 }
 
 // polls waits until a partner has been polled n times more, whatever came of it.

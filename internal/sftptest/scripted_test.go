@@ -156,8 +156,8 @@ func TestScriptedAuth(t *testing.T) {
 		"another password":           {sftptest.Script{Auth: []sftptest.Auth{sftptest.ByPassword("other")}}, []ssh.AuthMethod{byPassword}, true},
 		"no password, but questions": {sftptest.Script{Auth: []sftptest.Auth{question}}, []ssh.AuthMethod{byPassword}, true},
 		"questions":                  {sftptest.Script{Auth: []sftptest.Auth{question}}, []ssh.AuthMethod{byPassword, byAnswers}, false},
-		"key, then password": {sftptest.Script{Auth: []sftptest.Auth{sftptest.ByKey(key.PublicKey())}, Then: []sftptest.Auth{sftptest.ByPassword("secret")}},
-			[]ssh.AuthMethod{byKey, byPassword}, false},
+		"key, then password": {sftptest.Script{Auth: []sftptest.Auth{sftptest.ByKey(key.PublicKey())},
+			Then: []sftptest.Auth{sftptest.ByPassword("secret")}}, []ssh.AuthMethod{byKey, byPassword}, false},
 		"key alone, where a password has to follow": {sftptest.Script{Auth: []sftptest.Auth{sftptest.ByKey(key.PublicKey())},
 			Then: []sftptest.Auth{sftptest.ByPassword("secret")}}, []ssh.AuthMethod{byKey}, true},
 	} {
@@ -193,7 +193,8 @@ func TestScriptedAlgorithmsAndHostKeys(t *testing.T) {
 		t.Errorf("today's algorithms: %v", err)
 	}
 	config.HostKeyAlgorithms = []string{ssh.KeyAlgoRSA}
-	config.KeyExchanges, config.Ciphers, config.MACs = []string{ssh.InsecureKeyExchangeDH14SHA1}, []string{ssh.InsecureCipherAES128CBC}, []string{ssh.HMACSHA1}
+	config.KeyExchanges, config.MACs = []string{ssh.InsecureKeyExchangeDH14SHA1}, []string{ssh.HMACSHA1}
+	config.Ciphers = []string{ssh.InsecureCipherAES128CBC}
 	client, err := ssh.Dial("tcp", s.Address, config)
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +203,8 @@ func TestScriptedAlgorithmsAndHostKeys(t *testing.T) {
 
 	rotated := sftptest.NewKey(t, ssh.KeyAlgoED25519, "rotated")
 	s.Change(func(script *sftptest.Script) { *script = sftptest.Script{HostKeys: []ssh.Signer{rotated}} })
-	if _, err := login(s.Address, "acme", sftptest.NewKey(t, ssh.KeyAlgoED25519, "partner"), old.PublicKey()); err == nil || !strings.Contains(err.Error(), "not pinned") {
+	_, err = login(s.Address, "acme", sftptest.NewKey(t, ssh.KeyAlgoED25519, "partner"), old.PublicKey())
+	if err == nil || !strings.Contains(err.Error(), "not pinned") {
 		t.Errorf("after the rotation: %v", err)
 	}
 }
