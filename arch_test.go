@@ -17,7 +17,7 @@ const module = "firstcopy"
 
 // Groups of packages, by path below the module; "x/..." is x and all below it.
 var (
-	codecs  = []string{"as2", "as2/smime", "mdn", "mdn/functional", "dedup/interchange", "dedup/interchange/difference"}
+	codecs  = []string{"as2", "as2/smime", "mdn", "mdn/functional", "dedup/interchange", "dedup/interchange/difference", "dedup/interchange/internal/..."}
 	domain  = []string{"dedup", "partners"}
 	support = []string{"internal/pgtest/...", "internal/as2test/...", "internal/sftptest/...", "internal/as2client/receivertest/...", "internal/crashtest/..."}
 	smime   = []string{"as2/smime"}

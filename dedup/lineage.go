@@ -83,9 +83,9 @@ type numberedSet struct {
 	Same      VersionState `json:"same"`
 }
 
-// lineage collects the numbered documents of an entry; nil if it has none.
+// lineage collects the numbered documents of an entry, and what is to be told of any; nil if there is neither.
 func (r *Registration) lineage(e *Entry) *numberedSet {
-	set := numberedSet{Plain: true, Sent: sortable(e.Date, e.Time), Stale: orHeld(r.Stale), Same: orAccepted(r.SameDocument)}
+	set := numberedSet{Documents: []numbered{}, Plain: true, Sent: sortable(e.Date, e.Time), Stale: orHeld(r.Stale), Same: orAccepted(r.SameDocument)}
 	for i := range e.Messages {
 		m := &e.Messages[i]
 		switch {
@@ -102,7 +102,7 @@ func (r *Registration) lineage(e *Entry) *numberedSet {
 			Effect: m.Effect, Function: m.Function, Digest: hex.EncodeToString(m.Digest[:]), Place: i + 1, Targets: targets(e, m)})
 		set.Plain = set.Plain && !amends(m.Effect) && m.Effect != interchange.NoEffect
 	}
-	if len(set.Documents) == 0 {
+	if len(set.Documents) == 0 && len(set.Flags) == 0 {
 		return nil
 	}
 	set.Others += e.Unlisted

@@ -289,7 +289,7 @@ func ediPart(payload string) []byte {
 // keptNothing checks that no table knows of a message.
 func keptNothing(tb testing.TB, hub *as2test.Hub) {
 	tb.Helper()
-	for _, table := range []string{"delivery", "receipt", "dedup_key", "dedup_version", "document", "payload_chunk", "payload_stage", "ledger_event"} {
+	for _, table := range []string{"delivery", "receipt", "dedup_key", "dedup_version", "document", "document_lineage", "payload_chunk", "payload_stage", "ledger_event"} {
 		if n := hub.Count(`SELECT count(*) FROM ` + table); n != 0 {
 			tb.Errorf("%d rows in %s, want none", n, table)
 		}

@@ -80,32 +80,6 @@ func fetchByCommand(b *testing.B, server *sftptest.OpenSSH, address, pattern str
 	return took
 }
 
-// BenchmarkSFTPLarge takes one file of 1 GiB, beside OpenSSH's sftp that fetches it. The time until it is committed includes
-// storing it in Postgres.
-func BenchmarkSFTPLarge(b *testing.B) {
-	const size = 1 << 30
-	for _, roundTrip := range []time.Duration{0, 20 * time.Millisecond} {
-		b.Run(fmt.Sprintf("rtt=%s", roundTrip), func(b *testing.B) {
-			server := drops(b, sftptest.Options{})
-			line := sftptest.StartDelay(b, server.Address, roundTrip)
-			hub := as2test.Start(b, as2test.Options{Config: func(c *gateway.Config) { quick(c); c.Forward.Workers, c.Forward.Poll = 1, time.Minute }})
-			server.Append("in/large.edi", padded("1", size))
-			for b.Loop() {
-				theirs := fetchByCommand(b, server, line.Address, "*", 1)
-				start := time.Now()
-				dropsAt(b, hub, "acme", server, func(a *partners.Agreement) {
-					a.SFTP = terms(b, line.Address, server.User, server.KeyFile, server.HostKeys...)
-					a.SFTP.Folders, a.Limits.Payload = partners.Folders{In: server.Path("in"), Archive: server.Path("archive")}, 2<<30
-				})
-				for len(server.Names("in")) > 0 {
-					time.Sleep(50 * time.Millisecond)
-				}
-				report(b, theirs, time.Since(start))
-			}
-		})
-	}
-}
-
 func report(b *testing.B, theirs, ours time.Duration) {
 	b.ReportMetric(theirs.Seconds(), "s-sftp")
 	b.ReportMetric(ours.Seconds(), "s-firstcopy")

@@ -183,7 +183,7 @@ func TestFailureOwnsNothing(t *testing.T) {
 	forged := acme
 	forged.SignKey = &stranger
 	refused(t, as2test.Post(t, as2test.Prepare(t, forged, as2test.Invoice("INV1", "1"), o)), mdn.AuthenticationFailed)
-	for _, table := range []string{"delivery", "dedup_key", "document", "receipt", "ledger_event", "payload_chunk"} {
+	for _, table := range []string{"delivery", "dedup_key", "document", "document_lineage", "receipt", "ledger_event", "payload_chunk"} {
 		if n := hub.Count(`SELECT count(*) FROM ` + table); n != 0 {
 			t.Errorf("%d rows in %s after a bad signature", n, table)
 		}

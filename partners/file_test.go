@@ -110,7 +110,7 @@ func TestParseFileErrors(t *testing.T) {
 		{"umlaut", replace("id: ACME", "id: ÄCME"), "not printable US-ASCII"},
 		{"blank", replace("id: ACME", "id: 'ACME '"), "begins or ends with a space"},
 		{"zero window", replace("sink:", "window: 0d\n    sink:"), "partners[0].window: a window of 0 protects nothing"},
-		{"unknown standard", replace("sink:", "windows: {x-12: 3d}\n    sink:"), "partners[0].windows: \"x-12\": one of content, edifact, hl7, tradacoms, vda, x12"},
+		{"unknown standard", replace("sink:", "windows: {x-12: 3d}\n    sink:"), "partners[0].windows: \"x-12\": one of as4, cii, content, cxml, edifact, epcis, gs1, hl7, sbdh, tradacoms, ubl, vda, x12"},
 		{"standard without window", replace("sink:", "windows: {x12: }\n    sink:"), "partners[0].windows.x12: missing"},
 		{"stale", replace("sink:", "stale: drop\n    sink:"), "partners[0].stale: \"drop\": one of hold, forward, discard"},
 		{"same document", replace("sink:", "same_document: discard\n    sink:"), "partners[0].same_document: \"discard\": one of forward, hold, suppress"},

@@ -276,10 +276,10 @@ func TestSetWindow(t *testing.T) {
 		t.Errorf("the file again: %s", got)
 	}
 	for says, err := range map[string]error{
-		"no such partner: default/nobody":                   second(store.SetWindow(t.Context(), "op", "default", "nobody", "", partners.Window{Duration: day})),
-		"one of content, edifact, hl7, tradacoms, vda, x12": second(store.SetWindow(t.Context(), "op", "default", "acme", "X12", partners.Window{Duration: day})),
-		"positive number of whole":                          second(store.SetWindow(t.Context(), "op", "default", "acme", "", partners.Window{})),
-		"who makes the change":                              second(store.SetWindow(t.Context(), "", "default", "acme", "", partners.Window{Duration: day})),
+		"no such partner: default/nobody": second(store.SetWindow(t.Context(), "op", "default", "nobody", "", partners.Window{Duration: day})),
+		"one of as4, cii, content, cxml, edifact, epcis, gs1, hl7, sbdh, tradacoms, ubl, vda, x12": second(store.SetWindow(t.Context(), "op", "default", "acme", "X12", partners.Window{Duration: day})),
+		"positive number of whole": second(store.SetWindow(t.Context(), "op", "default", "acme", "", partners.Window{})),
+		"who makes the change":     second(store.SetWindow(t.Context(), "", "default", "acme", "", partners.Window{Duration: day})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want an error saying %q", err, says)

@@ -36,7 +36,9 @@ const day = 24 * time.Hour
 
 // Standards are the names a window can be given for: those of package
 // dedup/interchange.
-func Standards() []string { return []string{"content", "edifact", "hl7", "tradacoms", "vda", "x12"} }
+func Standards() []string {
+	return []string{"as4", "cii", "content", "cxml", "edifact", "epcis", "gs1", "hl7", "sbdh", "tradacoms", "ubl", "vda", "x12"}
+}
 
 // Window is the one that protects the references of a standard: its own, or
 // the partner's default.

@@ -33,7 +33,7 @@ func TestUsageErrors(t *testing.T) {
 		{"partner apply", []string{"needs a file: -f FILE"}},
 		{"partner window acme", []string{"needs a partner's name and a window, like 14d"}},
 		{"partner window acme 0d", []string{"a window of 0 protects nothing"}},
-		{"partner window acme 14d --standard ubl", []string{`--standard "ubl": one of content, edifact, hl7, tradacoms, vda, x12`}},
+		{"partner window acme 14d --standard udl", []string{`--standard "udl": one of as4, cii, content, cxml, edifact`}},
 	} {
 		r := command(t, strings.FieldsFunc(test.args, func(r rune) bool { return r == ' ' })...)
 		if r.code != exitUsage || r.out != "" {

@@ -87,11 +87,11 @@ type namedPayload struct {
 }
 
 func benchmarkPayloads() []namedPayload {
-	return []namedPayload{
+	return append([]namedPayload{
 		{"edifact-2KiB", invoice(2<<10, true)},
 		{"edifact-4MiB", invoice(4<<20, false)},
 		{"edifact-lines-4MiB", invoice(4<<20, true)},
 		{"x12-4MiB", order(4 << 20)},
 		{"unknown-4MiB", bytes.Repeat([]byte("0123456789abcde\n"), 1<<18)},
-	}
+	}, markupPayloads()...)
 }

@@ -10,6 +10,9 @@
 // alone. A payload may hold several interchanges, of any standards, each with
 // its own service characters.
 //
+// Of XML and JSON it reads UBL 2, UN/CEFACT CII, the Standard Business Document
+// (Peppol, GS1), AS4, EPCIS 1.x and 2.0, GS1 XML and cXML; see markup.go.
+//
 // Real files break the standards, so Scan never refuses one: line breaks
 // inside segments, line breaks in place of terminators, byte order marks, lost
 // trailers and wrong counts are read through and reported in Irregular.
@@ -59,6 +62,13 @@ const (
 	TRADACOMS Standard = "tradacoms"
 	HL7       Standard = "hl7"
 	VDA       Standard = "vda"
+	UBL       Standard = "ubl"   // OASIS UBL 2
+	CII       Standard = "cii"   // UN/CEFACT Cross Industry Invoice, ZUGFeRD 1
+	SBDH      Standard = "sbdh"  // UN/CEFACT Standard Business Document, as Peppol's
+	AS4       Standard = "as4"   // SOAP with an ebMS 3.0 header
+	EPCIS     Standard = "epcis" // EPCIS 1.x XML, 2.0 XML and JSON-LD
+	GS1       Standard = "gs1"   // GS1 XML
+	CXML      Standard = "cxml"
 	Content   Standard = "content"
 )
 
@@ -74,7 +84,8 @@ type Reference struct {
 	// its name, MSH-3, or a bar and MSH-4 without it; "" for Content.
 	Sender string
 	// SenderQualifier is ISA05 or MSH-4. It is empty for EDIFACT: networks add
-	// and drop 0007 on the way, so it is kept in AsWritten and out of the identity.
+	// and drop 0007 on the way, so it is kept in AsWritten and out of the identity. For
+	// markup see markup.go.
 	SenderQualifier    string
 	Recipient          string // 0010, ISA08, UNTO, MSH-5 in the same way
 	RecipientQualifier string // ISA07, MSH-6

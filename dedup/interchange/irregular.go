@@ -44,6 +44,15 @@ const (
 	binaryLength
 	typesCut
 	listsCut
+	malformed
+	outOfBounds
+	badCharacters
+	unknownEntity
+	documentType
+	badEncoding
+	noRoot
+	noDocument
+	duplicateMember
 	irregularities
 )
 
@@ -87,6 +96,15 @@ var irregularTexts = [irregularities]string{
 	binaryLength:          "length of binary data is wrong",
 	typesCut:              "too many message types, not all are listed",
 	listsCut:              "too many messages, not all are listed",
+	malformed:             "markup is not well-formed",
+	outOfBounds:           "markup is nested too deeply or has too long a part",
+	badCharacters:         "octets or characters that the format forbids",
+	unknownEntity:         "reference to an entity",
+	documentType:          "document type declaration",
+	badEncoding:           "character encoding not supported",
+	noRoot:                "no root element in the first 64 KiB",
+	noDocument:            "no business document in the envelope",
+	duplicateMember:       "member of a JSON object given twice",
 }
 
 // An irregularSet collects irregularities without allocating.

@@ -39,6 +39,9 @@ var readers = [...]reader{
 	{begins: tradacomsBegins, read: readTRADACOMS},
 	{begins: hl7Begins, read: readHL7},
 	{begins: vdaBegins, read: readVDA},
+	{begins: xmlBegins, read: readXML},
+	{begins: mimeBegins, read: readMIME},
+	{begins: jsonBegins, read: readJSON},
 }
 
 // A scanner is at work on one payload.
@@ -49,6 +52,7 @@ type scanner struct {
 	whole, part canon
 	form        *canon
 	formName    string
+	spare       *markup // to read the next one with
 
 	found  []Interchange
 	listed int               // groups, messages and predecessors of all
@@ -124,7 +128,10 @@ func (s *scanner) seek() (at int, rd *reader) {
 	// A header in the middle of a word is none. A stray terminator is no word.
 	apart := true
 	for i := 0; i < reach && junk <= maxJunk; i++ {
-		if rd = reading(b[i:]); rd != nil && apart {
+		if apart {
+			rd = reading(b[i:])
+		}
+		if rd != nil {
 			if i > 0 && len(s.found) == 0 {
 				s.odd.add(junkBefore)
 			} else if i > 0 {

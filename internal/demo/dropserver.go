@@ -162,7 +162,7 @@ func serveInProcess(host ssh.Signer, client ssh.PublicKey) (*dropServer, error) 
 			go serveConnection(conn, config)
 		}
 	}()
-	return &dropServer{address: l.Addr().String(), user: "acme", kind: "in this process, since OpenSSH's server is not installed", close: func() { l.Close() }}, nil
+	return &dropServer{address: l.Addr().String(), user: "acme", kind: "in this process, since OpenSSH's server is not to be had", close: func() { l.Close() }}, nil
 }
 
 func serveConnection(conn net.Conn, config *ssh.ServerConfig) {
