@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -129,8 +128,8 @@ func (t *taking) take(ctx context.Context) (why string, err error) {
 	if err != nil {
 		return "", &Fault{Kind: KindOurs, Doing: "scanning what was read", Err: err}
 	}
-	if why = missing(found, spool); why != "" {
-		return why, nil
+	if why, err = missing(found, spool); why != "" || err != nil {
+		return why, err
 	}
 	return "", t.decide(ctx, spool, found)
 }
@@ -195,30 +194,4 @@ func (t *taking) wait(ctx context.Context, why string) error {
 		t.due = due{name: t.name, version: t.version(), state: refused, job: job}
 	}
 	return t.store.setAside(ctx, t.lease, t.name, refused, why, job)
-}
-
-// missing says in which way a payload looks like one that is still being written; "" if it looks whole. What has no envelope
-// is judged by its rest alone.
-func missing(found []interchange.Interchange, spool Payload) string {
-	var all []string
-	for i := range found {
-		all = append(all, found[i].Missing()...)
-	}
-	if len(all) == 0 && len(found) == 1 && found[0].Standard == interchange.Content && beginsEnvelope(spool) {
-		return "an envelope's beginning"
-	}
-	return strings.Join(all, "; ")
-}
-
-// beginsEnvelope reports whether a payload that is no interchange begins as if it would become one.
-func beginsEnvelope(spool Payload) bool {
-	head := make([]byte, 64)
-	n, _ := spool.Section(0, min(spool.Size(), int64(len(head)))).Read(head)
-	text := strings.TrimLeft(strings.TrimPrefix(string(head[:n]), "\xef\xbb\xbf"), " \t\r\n\x00")
-	for _, tag := range []string{"UNA", "UNB", "ISA"} {
-		if strings.HasPrefix(text, tag) || text != "" && len(text) < 3 && strings.HasPrefix(tag, text) {
-			return true
-		}
-	}
-	return text == "" // nothing but blanks and NUL: a file whose room was made before its content
 }
