@@ -173,7 +173,10 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return serve(private, n.private, nil) })
 	group.Go(func() error { return n.directory.Run(work) })
 	group.Go(func() error { return n.outbox.Run(work, n.config.Grace) })
-	group.Go(func() error { return n.watcher.Run(failed) })
+	group.Go(func() error {
+		defer n.watcher.Close()
+		return n.watcher.Run(failed)
+	})
 	group.Go(func() error { n.watchPartners(work); return nil })
 	group.Go(func() error {
 		<-failed.Done()
@@ -185,7 +188,6 @@ func (n *Node) Run(ctx context.Context) error {
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	n.watcher.Close()
 	n.log.InfoContext(context.WithoutCancel(ctx), "gateway stopped", "node", n.config.Node)
 	return err
 }

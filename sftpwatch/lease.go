@@ -110,6 +110,16 @@ func (s *store) renew(ctx context.Context, held []lease) (map[int64]bool, error)
 	return standing, nil
 }
 
+// abandonSQL gives a lease back as if there had been no poll: the next one, of this node or another, is due at once.
+const abandonSQL = `UPDATE sftp_poll SET expires_at = '-infinity', due_at = now() WHERE partner_id = $1 AND owner = $2 AND fence = $3`
+
+func (s *store) abandon(ctx context.Context, l lease, _ report) error {
+	if _, err := s.pool.Exec(ctx, abandonSQL, l.partner, s.owner, l.fence); err != nil {
+		return fmt.Errorf("abandoning a poll: %w", err)
+	}
+	return nil
+}
+
 // report is what a poll has found.
 type report struct {
 	again   time.Duration // until the next poll

@@ -24,12 +24,18 @@ const (
 // links keep one connection to each partner, for polls and jobs alike, and dial one at a time.
 type links struct {
 	log   *slog.Logger
+	open  context.Context // ends when no connection may be made any more
+	close context.CancelCauseFunc
 	mutex sync.Mutex
 	all   map[int64]*berth
 	wait  sync.WaitGroup // of the keepers
 }
 
-func newLinks(log *slog.Logger) *links { return &links{log: log, all: map[int64]*berth{}} }
+func newLinks(log *slog.Logger) *links {
+	ls := &links{log: log, all: map[int64]*berth{}}
+	ls.open, ls.close = context.WithCancelCause(context.Background())
+	return ls
+}
 
 // berth is where one partner's connection lies.
 type berth struct {
@@ -58,6 +64,9 @@ func (ls *links) berth(partner int64) *berth {
 
 // get returns the partner's connection, dialling if there is none, it has ended, or it was made by an older agreement.
 func (ls *links) get(ctx context.Context, a *partners.Agreement) (*link, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(ls.open, func() { cancel(errStopping) })()
 	b := ls.berth(a.ID)
 	select {
 	case b.dialling <- struct{}{}:
@@ -65,11 +74,14 @@ func (ls *links) get(ctx context.Context, a *partners.Agreement) (*link, error) 
 	case <-ctx.Done():
 		return nil, faultOf("waiting for the connection", context.Cause(ctx))
 	}
+	if ls.open.Err() != nil {
+		return nil, faultOf("connecting", errStopping)
+	}
 	if b.revision != a.Revision {
 		b.failures, b.again = 0, time.Time{} // what was wrong may have been mended
 	}
 	if b.link != nil {
-		if b.link.ended() == nil && b.revision == a.Revision && time.Since(b.since) < maxLinkAge {
+		if b.link.ended() == nil && b.revision == a.Revision && (time.Since(b.since) < maxLinkAge || len(b.link.handles) > 0) {
 			return b.link, nil
 		}
 		b.link.close()
@@ -151,14 +163,15 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// closeAll ends every connection at once, and waits for the keepers, who have nothing to wait for then.
+// closeAll ends every connection at once, and every dial, and waits for the keepers, who have nothing to wait for then.
 func (ls *links) closeAll() {
+	ls.close(errStopping)
 	ls.mutex.Lock()
 	all := ls.all
 	ls.all = map[int64]*berth{}
 	ls.mutex.Unlock()
 	for _, b := range all {
-		b.dialling <- struct{}{} // a dial under way ends with its context
+		b.dialling <- struct{}{} // a dial under way has just been ended
 		if b.link != nil {
 			b.link.close()
 		}

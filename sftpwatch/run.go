@@ -15,7 +15,7 @@ import (
 )
 
 // errStopping ends what is under way when the node stops, or a lease is lost.
-var errStopping = errors.New("the node stops")
+var errStopping = fmt.Errorf("the node stops: %w", context.Canceled)
 
 // Run polls until ctx ends, then lets the files under way end, for [Config.Stop] at most, whatever the servers do.
 func (w *Watcher) Run(ctx context.Context) error {
@@ -43,7 +43,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all connections. The outbox's jobs may use them until it has stopped.
+// Close ends all connections, and with them what the outbox's jobs do over them; no further ones are made.
 func (w *Watcher) Close() { w.links.closeAll() }
 
 // running is a watcher at work.
@@ -81,12 +81,15 @@ func (r *running) look(ctx context.Context) error {
 			return err
 		}
 		r.links.drop(live)
-		r.seen.drop(live)
 		r.known = live
 	}
 	r.mutex.Lock()
-	room := r.config.Partners - len(r.held)
+	room, held := r.config.Partners-len(r.held), map[int64]bool{}
+	for id := range r.held {
+		held[id] = true
+	}
 	r.mutex.Unlock()
+	r.seen.drop(live, held)
 	if room <= 0 || len(ids) == 0 {
 		return nil
 	}
@@ -138,14 +141,18 @@ func (r *running) finish(ctx context.Context, l lease, report report, took time.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	failpoint.Hit("sftp.polled")
-	if err := r.store.release(ctx, l, report); err != nil {
+	kind := kindOf(report.err)
+	giveBack := r.store.release
+	if kind == KindStopped {
+		giveBack = r.store.abandon
+	}
+	if err := giveBack(ctx, l, report); err != nil {
 		r.log.WarnContext(ctx, "lease not given back", "partner_id", l.partner, "error", err)
 	}
 	a, live := r.partners.ByID(l.partner)
 	if !live || a.SFTP == nil {
 		return
 	}
-	kind := kindOf(report.err)
 	if kind == KindStopped {
 		return
 	}
@@ -219,9 +226,13 @@ func (r *running) beat(ctx context.Context) {
 type memory struct {
 	mutex sync.Mutex
 	all   map[int64]*sightings
+	used  map[int64]time.Time
 }
 
-func newMemory() *memory { return &memory{all: map[int64]*sightings{}} }
+func newMemory() *memory { return &memory{all: map[int64]*sightings{}, used: map[int64]time.Time{}} }
+
+// forgetAfter is how long sightings are kept of a partner whom another node polls now.
+const forgetAfter = time.Hour
 
 // of returns the sightings of a partner. Only the holder of its lease uses them.
 func (m *memory) of(partner int64) *sightings {
@@ -230,11 +241,17 @@ func (m *memory) of(partner int64) *sightings {
 	if m.all[partner] == nil {
 		m.all[partner] = &sightings{}
 	}
+	m.used[partner] = time.Now()
 	return m.all[partner]
 }
 
-func (m *memory) drop(live map[int64]bool) {
+func (m *memory) drop(live, held map[int64]bool) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	maps.DeleteFunc(m.all, func(id int64, _ *sightings) bool { return !live[id] })
+	for id := range m.all {
+		if !live[id] || time.Since(m.used[id]) > forgetAfter && !held[id] {
+			delete(m.all, id)
+			delete(m.used, id)
+		}
+	}
 }
