@@ -67,7 +67,7 @@ func fetchByCommand(b *testing.B, server *sftptest.OpenSSH, address, pattern str
 		b.Fatal(err)
 	}
 	port := address[strings.LastIndexByte(address, ':')+1:]
-	arguments := server.Command("-q", "-b", batch, "-P", port)
+	arguments := server.Command("-q", "-b", batch, "-o", "Port="+port) // the first port counts
 	start := time.Now()
 	if out, err := exec.Command("sftp", arguments...).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)

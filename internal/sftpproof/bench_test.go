@@ -111,7 +111,7 @@ func writeLarge(b *testing.B, path, reference string, size int) {
 func fetch(b *testing.B, s *sftptest.OpenSSH, address, path string) time.Duration {
 	b.Helper()
 	_, port, _ := strings.Cut(address, ":")
-	cmd := exec.Command("sftp", s.Command("-q", "-b", "-", "-P", port)...)
+	cmd := exec.Command("sftp", s.Command("-q", "-b", "-", "-o", "Port="+port)...) // the first port counts
 	cmd.Stdin = strings.NewReader("get " + path + " " + filepath.Join(b.TempDir(), "fetched") + "\n")
 	start := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
