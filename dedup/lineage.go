@@ -47,6 +47,7 @@ const (
 	NumberReused    Flag = "number_reused"    // an original with other content than an earlier one of its number
 	UnknownFunction Flag = "unknown_function" // its function code is in no list
 	TrialDocument   Flag = "trial"            // it says that it is a test
+	NotCompared     Flag = "not_compared"     // there are more than a thousand to be compared with earlier ones; the rest were not
 )
 
 // Has reports whether the flag is set.

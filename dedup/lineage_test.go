@@ -310,3 +310,46 @@ func TestDuplicatesLeaveTheLineageAlone(t *testing.T) {
 		t.Errorf("rows were touched: %v, then %v", before, after)
 	}
 }
+
+// What is compared of one interchange is bounded; the rest is forwarded, and said so.
+func TestManyDocumentsAreComparedInPart(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	many := func(n int, effect interchange.Effect) dedup.Entry {
+		e := entry(reference(fmt.Sprint("R", n)), fmt.Sprint(n), fmt.Sprint(n), fortnight)
+		for i := range 1200 {
+			p := paper{number: fmt.Sprint("N", i), effect: effect, content: fmt.Sprint(n, i)}
+			e.Messages = append(e.Messages, p.message())
+		}
+		return e
+	}
+	if got := outcome(register(t, pool, 1, many(1, interchange.New))[0]); got != "first" {
+		t.Errorf("originals: %s", got)
+	}
+	cancelled := register(t, pool, 1, many(2, interchange.Cancel))[0]
+	if cancelled.Verdict != dedup.Amendment || !cancelled.Lineage.Has(dedup.NotCompared) || len(cancelled.Lineage.Documents) > 100 {
+		t.Errorf("%s, flags %v, %d documents told", cancelled.Verdict, cancelled.Lineage.Flags, len(cancelled.Lineage.Documents))
+	}
+	late := register(t, pool, 1, many(3, interchange.New))[0]
+	if late.Verdict != dedup.First || len(late.Lineage.Stale) != 1000 {
+		t.Errorf("%s with %d stale, want it forwarded, for 200 of them were not compared", late.Verdict, len(late.Lineage.Stale))
+	}
+}
+
+// A node of the release before still finds its function, and the two agree on what is known.
+func TestTheReleaseBeforeStillRegisters(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	before := `SELECT coalesce((ledger_register(1, gen_random_uuid(), 'n', 'held', 1::smallint, '{}', $1, 'edifact', '4012345000009', '', '5412345000013', '',
+		'{INVOIC}', false, sha256('a'), sha256('a'), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), interval '14 days', false)).verdict, 'first')`
+	if got := column[string](t, pool, before, "OLD"); got[0] != "first" {
+		t.Errorf("the old function says %s", got[0])
+	}
+	if got := register(t, pool, 1, entry(reference("OLD"), "a", "a", fortnight))[0]; got.Verdict != dedup.Duplicate {
+		t.Errorf("the new one then says %s", got.Verdict)
+	}
+	register(t, pool, 1, entry(reference("NEW"), "a", "a", fortnight))
+	if got := column[string](t, pool, before, "NEW"); got[0] != "duplicate" {
+		t.Errorf("the old one says %s of what the new one has registered", got[0])
+	}
+}

@@ -214,7 +214,7 @@ func (w *work) commit(ctx context.Context) (Outcome, error) {
 	return Outcome{Delivery: w.ID, Receipt: w.syncReceipt(w.receipt.Octets), Decisions: decisions}, nil
 }
 
-// documents lists what is to be kept: all but duplicates.
+// documents lists what is to be kept: all but copies of what is kept already.
 func (w *work) documents(decisions []dedup.Decision) []forward.Document {
 	var docs []forward.Document
 	for i, decision := range decisions {

@@ -115,8 +115,8 @@ BEGIN
     END LOOP;
     v_all := v_named; remote := true;
     FOREACH n IN ARRAY v_named LOOP
-        FOR x IN SELECT o.document_id FROM lineage_of(p_partner, n) o WHERE o.by_number = '' AND o.document_id IS NOT NULL LOOP
-            FOR y IN SELECT * FROM document_lineage l WHERE l.document_id = x.document_id AND l.by_number = n.number LOOP
+        FOR x IN SELECT o.document_id, o.place FROM lineage_of(p_partner, n) o WHERE o.by_number = '' AND o.document_id IS NOT NULL LOOP
+            FOR y IN SELECT * FROM document_lineage l WHERE l.document_id = x.document_id AND l.place = x.place AND l.by_number <> '' LOOP
                 name := (y.number, y.standard, y.family, y.sender, y.recipient, y.test);
                 IF name <> ALL (v_all) THEN
                     v_all := array_append(v_all, name);
@@ -145,7 +145,8 @@ BEGIN
     RETURN v_names;
 END $$;
 
--- lineage_weigh does what lineage_judge is for, where there is something to weigh; so many rows are written already.
+-- lineage_weigh does what lineage_judge is for, where there is something to weigh; so many rows are written already. It takes
+-- half a millisecond a document, so of a larger interchange a thousand are weighed, and the flag not_compared tells of the rest.
 CREATE FUNCTION lineage_weigh(p_partner bigint, p_standard text, p_sender text, p_recipient text, p_test boolean, p_document uuid,
     p_lineage jsonb, p_written integer) RETURNS jsonb LANGUAGE plpgsql
 SET enable_seqscan = off -- plans are kept, and one that was made for a small table must not be
@@ -154,6 +155,7 @@ AS $$
 DECLARE
     v_sent     text := p_lineage->>'sent';
     v_flags    text[] := ARRAY(SELECT jsonb_array_elements_text(p_lineage->'flags'));
+    v_weighed  jsonb; -- the documents that are
     v_names    lineage_name[];
     v_locked   jsonb; -- the names' texts
     v_told     jsonb := '[]'; -- of the documents that are not plain originals
@@ -172,14 +174,20 @@ DECLARE
     v_known    boolean; -- there are some
     v_amended  boolean; v_before boolean; v_based boolean;
 BEGIN
-    v_names := lineage_names(p_partner, p_standard, p_sender, p_recipient, p_test, p_lineage);
+    v_weighed := (SELECT jsonb_agg(w.d) FROM (
+        SELECT d FROM jsonb_array_elements(p_lineage->'documents') d
+        WHERE p_written = 0 OR NOT EXISTS (SELECT FROM document_lineage x WHERE x.document_id = p_document AND x.place = (d->>'place')::integer)
+        LIMIT 1000) w);
+    IF jsonb_array_length(v_weighed) + p_written < jsonb_array_length(p_lineage->'documents') THEN
+        v_flags := v_flags || 'not_compared'::text;
+    END IF;
+    v_names := lineage_names(p_partner, p_standard, p_sender, p_recipient, p_test, jsonb_build_object('documents', v_weighed));
     PERFORM lineage_lock(p_partner, v_names);
     v_locked := (SELECT jsonb_object_agg(n::text, true) FROM unnest(v_names) n);
 
-    FOR m IN SELECT * FROM jsonb_to_recordset(p_lineage->'documents') AS d(number text, family text, revision text, date text,
+    FOR m IN SELECT * FROM jsonb_to_recordset(v_weighed) AS d(number text, family text, revision text, date text,
         effect text, function text, digest text, place integer, targets jsonb) ORDER BY d.place
     LOOP
-        CONTINUE WHEN p_written > 0 AND EXISTS (SELECT FROM document_lineage x WHERE x.document_id = p_document AND x.place = m.place);
         v_own := (m.number, p_standard, m.family, p_sender, p_recipient, p_test);
         v_digest := decode(m.digest, 'hex');
         v_rank := true; v_known := false; v_about := '[]';
@@ -278,7 +286,7 @@ BEGIN
         END IF;
     END LOOP;
 
-    RETURN jsonb_build_object('documents', v_told, 'stale', to_jsonb(coalesce(v_stale[:1000], '{}')),
+    RETURN jsonb_build_object('documents', v_told, 'stale', to_jsonb(coalesce(v_stale, '{}')),
         'supersedes', (SELECT coalesce(jsonb_agg(h), '[]') FROM (SELECT DISTINCT unnest(v_heads) AS h LIMIT 1000) d),
         'flags', to_jsonb(ARRAY(SELECT DISTINCT unnest(v_flags) ORDER BY 1)),
         'counts', jsonb_build_object('stale', n_stale, 'same', n_same, 'copy', n_copy, 'amends', n_amends, 'claims', n_claims,

@@ -51,17 +51,22 @@ func as4UnitPaths() *step {
 // first user message.
 func (m *markup) as4Message(msg *Message) {
 	r, ic := &m.document, m.ic
-	msg.Control, msg.Date = Text(r.get(as4MessageID)), Text(r.get(as4Timestamp))
-	msg.Function = Text(r.get(as4Kind))
-	if len(ic.Messages) == 0 {
+	id := r.get(as4MessageID)
+	msg.Control, msg.Date = brief(id), brief(r.get(as4Timestamp))
+	msg.Function = brief(r.get(as4Kind))
+	if m.documents == 0 {
 		date, clock, _ := bytes.Cut(r.get(as4Timestamp), []byte("T"))
-		ic.Date, ic.Time = Text(date), Text(clock)
+		ic.Date, ic.Time = brief(date), brief(clock)
 	}
-	if msg.Control == "" {
+	if len(id) == 0 {
 		msg.Faults |= FaultMissing // EBMS:0009
+		m.nameless = true
+	} else {
+		m.events.addKey(id, [sha256.Size]byte{}, true)
 	}
 	if msg.Type == "SignalMessage" {
 		msg.Effect = Response
+		m.signals++
 		return
 	}
 	if ic.Sender == "" {
@@ -73,23 +78,11 @@ func (m *markup) as4Message(msg *Message) {
 // as4Identify: message ids are unique (ebMS 3.0 Core §5.2.2.1), those of all
 // units are the reference.
 func (m *markup) as4Identify() {
-	ic := m.ic
-	var ids []string
-	set := &m.events.keys
-	ic.Acknowledges = len(ic.Messages) > 0
-	for i := range ic.Messages {
-		ic.Acknowledges = ic.Acknowledges && ic.Messages[i].Type == "SignalMessage"
-		if id := ic.Messages[i].Control; id == "" {
-			ic.Standard = Content
-		} else {
-			ids = append(ids, id)
-			set.add(sha256.Sum256([]byte(id)))
-		}
-	}
-	if len(ids) == 0 || ic.Standard == Content {
+	m.ic.Acknowledges = m.documents > 0 && m.signals == m.documents
+	if m.documents == 0 || m.nameless {
 		m.flag(noControl)
-		ic.Standard = Content
+		m.ic.Standard = Content
 		return
 	}
-	m.setControls(ids, false, set)
+	m.setControls(m.events.listed, m.events.uncounted, m.events.keySet())
 }

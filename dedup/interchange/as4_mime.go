@@ -176,41 +176,59 @@ func (m *markup) parts(delimiter []byte) {
 // except for "--" behind a close delimiter. What precedes its line break goes to
 // the form. It reports false at the end of the payload.
 func (s *scanner) passDelimiter(delimiter []byte, to *canon) bool {
-	for {
+	for before := byte('\n'); ; {
 		b := s.need(lookahead)
 		at := bytes.Index(b, delimiter)
-		n := at
 		if at < 0 {
-			n = max(len(b)-len(delimiter)-2, 0)
+			n := max(len(b)-len(delimiter)-2, 0) // it may be cut off, and so may be the line break before it
 			if s.eof {
 				n = len(b)
 			}
-		}
-		body := b[:n]
-		if at >= 0 {
-			body = bytes.TrimSuffix(bytes.TrimSuffix(body, []byte("\n")), []byte("\r"))
-		}
-		if to != nil {
-			to.write(body)
-		}
-		if at < 0 {
-			s.advance(n)
-			if s.eof && len(s.need(1)) == 0 {
+			to.pass(b[:n])
+			if s.advance(n); len(b) == n {
 				return false
 			}
 			continue
 		}
-		if at > 0 && b[at-1] != '\n' { // in the middle of a line
-			if to != nil {
-				to.write(b[len(body) : at+len(delimiter)])
-			}
-			s.advance(at + len(delimiter))
+		end := at + len(delimiter)
+		width, ok := lineEnd(b[end:])
+		if at > 0 {
+			before = b[at-1]
+		}
+		if before != '\n' || !ok { // it only looks like one
+			to.pass(b[:end])
+			s.advance(end)
+			before = b[end-1]
 			continue
 		}
-		s.advance(at + len(delimiter))
-		if rest := s.need(lookahead); !bytes.HasPrefix(rest, []byte("--")) {
-			s.advance(bytes.IndexByte(rest[:min(len(rest), 80)], '\n') + 1)
-		}
+		to.pass(bytes.TrimSuffix(bytes.TrimSuffix(b[:at], []byte("\n")), []byte("\r")))
+		s.advance(end + width)
 		return true
 	}
+}
+
+// pass writes octets, if anybody wants them.
+func (c *canon) pass(b []byte) {
+	if c != nil {
+		c.write(b)
+	}
+}
+
+// lineEnd returns how much there is between a delimiter and the next line, and
+// whether that is nothing but white space (RFC 2046 §5.1.1). Before "--", the
+// end of the last part, it is nothing.
+func lineEnd(b []byte) (int, bool) {
+	if bytes.HasPrefix(b, []byte("--")) {
+		return 0, true
+	}
+	for i, c := range b {
+		switch c {
+		case '\n':
+			return i + 1, true
+		case ' ', '\t', '\r':
+		default:
+			return 0, false
+		}
+	}
+	return len(b), true
 }

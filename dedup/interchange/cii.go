@@ -64,7 +64,7 @@ func ciiPaths(context, header, trade, ram, udt string) *step {
 
 func (m *markup) ciiMessage(msg *Message) {
 	r := &m.document
-	msg.Number, msg.Date, msg.Function = Text(r.get(ciiID)), Text(r.get(ciiIssued)), Text(r.get(ciiTypeCode))
+	msg.Number, msg.Date, msg.Function = brief(r.get(ciiID)), brief(r.get(ciiIssued)), brief(r.get(ciiTypeCode))
 	msg.Effect = invoiceEffect(msg.Function, r, ciiPredecessor)
 	if e, stated := purposes[string(r.get(ciiPurpose))]; stated {
 		msg.Effect = e
@@ -85,7 +85,7 @@ func isTrue(b []byte) bool { return string(b) == "true" || string(b) == "1" }
 func (m *markup) ciiIdentify() {
 	r, ic := &m.document, m.ic
 	ic.Version = m.dialect.version
-	ic.Date, ic.Test = Text(r.get(ciiIssued)), isTrue(r.get(ciiTest))
+	ic.Date, ic.Test = brief(r.get(ciiIssued)), isTrue(r.get(ciiTest))
 	from, to := ciiSeller, ciiBuyer
 	if selfBilled(string(r.get(ciiTypeCode))) {
 		from, to = to, from

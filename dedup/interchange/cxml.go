@@ -86,8 +86,8 @@ func (m *markup) cxmlMessage(msg *Message) {
 	if kind := r.get(cxmlKind); msg.Type != "Response" && kind != nil {
 		msg.Type = Text(kind)
 	}
-	msg.Number, msg.Revision, msg.Date = Text(r.get(cxmlID)), Text(r.get(cxmlRevision)), Text(r.get(cxmlDate))
-	msg.Function = Text(r.get(cxmlFunction))
+	msg.Number, msg.Revision, msg.Date = brief(r.get(cxmlID)), brief(r.get(cxmlRevision)), brief(r.get(cxmlDate))
+	msg.Function = brief(r.get(cxmlFunction))
 	msg.Effect = cxmlEffects[msg.Function]
 	if msg.Type == "Response" || msg.Type == "ConfirmationRequest" {
 		msg.Effect = Response
@@ -102,11 +102,11 @@ var cxmlEffects = map[string]Effect{"new": New, "update": Supersede, "delete": C
 // too, so it needs no scope; sender and recipient are told nevertheless.
 func (m *markup) cxmlIdentify() {
 	r, ic := &m.envelope, m.ic
-	ic.Version = Text(r.get(cxmlVersion))
+	ic.Version = brief(r.get(cxmlVersion))
 	date, clock, _ := bytes.Cut(r.get(cxmlTimestamp), []byte("T"))
-	ic.Date, ic.Time = Text(date), Text(clock)
+	ic.Date, ic.Time = brief(date), brief(clock)
 	ic.Test = string(m.document.get(cxmlDeployment)) == "test"
-	ic.Acknowledges = len(ic.Messages) == 1 && ic.Messages[0].Type == "Response"
+	ic.Acknowledges = m.documents == 1 && m.kind == "Response"
 	id := identity{sender: r.get(cxmlFrom), senderQualifier: r.get(cxmlFromDomain), recipient: r.get(cxmlTo),
 		recipientQualifier: r.get(cxmlToDomain), control: r.get(cxmlPayload)}
 	m.setIdentified(id, !ic.Acknowledges) // a Response has no header

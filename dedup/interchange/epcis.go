@@ -109,9 +109,12 @@ func (s *eventSet) take(wanted bool) (msg Message) {
 	if !wanted {
 		return msg
 	}
-	msg = Message{Group: -1, Type: Text(e.Type()), Number: Text(key), Date: Text(e.Get("eventTime")), Declared: -1, Digest: sum}
+	msg = Message{Group: -1, Type: brief(e.Type()), Number: brief(key), Date: brief(e.Get("eventTime")), Declared: -1, Digest: sum}
 	if declared {
-		msg.Function, msg.Effect, msg.Predecessors = "error-declaration", Cancel, []string{Text(key[:of])}
+		msg.Function, msg.Effect = "error-declaration", Cancel
+		if of <= maxDocumentIdentity {
+			msg.Predecessors = []string{Text(key[:of])}
+		}
 	}
 	return msg
 }
@@ -129,7 +132,7 @@ func (s *eventSet) addKey(key []byte, sum [sha256.Size]byte, own bool) {
 	case s.claimed:
 		s.keys.add(sum)
 	}
-	if s.uncounted = s.uncounted || len(s.listed) == maxControls/16; !s.uncounted {
+	if s.uncounted = s.uncounted || len(s.listed) == maxControls/16 || len(key) > maxDocumentIdentity; !s.uncounted {
 		s.listed = append(s.listed, Text(key))
 	}
 }
@@ -238,7 +241,7 @@ func epcisPaths() *step {
 
 func (m *markup) epcisIdentify() {
 	r, ic := &m.envelope, m.ic
-	ic.Version = Text(r.get(epcisVersion))
+	ic.Version = brief(r.get(epcisVersion))
 	m.setParties(identity{sender: r.get(epcisSender), senderQualifier: r.kind(epcisSender), recipient: r.get(epcisRecipient),
 		recipientQualifier: r.kind(epcisRecipient)})
 	m.identifyEvents(r.get(epcisCreated))
@@ -248,7 +251,7 @@ func (m *markup) epcisIdentify() {
 func (m *markup) identifyEvents(created []byte) {
 	ic := m.ic
 	date, clock, _ := bytes.Cut(created, []byte("T"))
-	ic.Date, ic.Time = Text(date), Text(clock)
+	ic.Date, ic.Time = brief(date), brief(clock)
 	s := &m.events
 	switch {
 	case m.tooMuch:

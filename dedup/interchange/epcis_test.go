@@ -120,6 +120,34 @@ func TestEPCISSet(t *testing.T) {
 	}
 }
 
+// TestEPCISMixedKeys: ids that are claimed beside such that are computed, in
+// documents with too many to be listed.
+func TestEPCISMixedKeys(t *testing.T) {
+	t.Parallel()
+	document := func(first int, claim string) string {
+		var list []string
+		for i := range 100 {
+			e := strings.Replace(event, ".77", fmt.Sprintf(".%d", first+i), 1)
+			if i == 99 {
+				e += claim
+			}
+			list = append(list, e)
+		}
+		return epcisDocument(list...)
+	}
+	const claim = `,"eventID":"urn:uuid:5f3c"`
+	mixed := one(t, document(0, claim)).Control
+	for name, other := range map[string]string{
+		"the others":  document(1, claim),
+		"the claimed": document(0, `,"eventID":"urn:uuid:5f3d"`),
+		"the claim":   document(0, ""),
+	} {
+		if one(t, other).Control == mixed {
+			t.Errorf("%s: no part of the reference", name)
+		}
+	}
+}
+
 // EPCIS 1.2 keeps some properties in wrappers, and query results below the body.
 func TestEPCIS1(t *testing.T) {
 	t.Parallel()

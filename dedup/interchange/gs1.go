@@ -54,11 +54,11 @@ func gs1Paths() *step {
 // whether it is one at all.
 func (m *markup) gs1Message(msg *Message) {
 	r := &m.document
-	msg.Number, msg.Revision, msg.Date = Text(r.get(gs1ID)), Text(r.get(gs1Revision)), Text(r.get(gs1Created))
+	msg.Number, msg.Revision, msg.Date = brief(r.get(gs1ID)), brief(r.get(gs1Revision)), brief(r.get(gs1Created))
 	action, status := string(r.get(gs1Action)), string(r.get(gs1Status))
-	msg.Function, msg.Effect = Text(r.get(gs1Action)), gs1Effects[action]
+	msg.Function, msg.Effect = brief(r.get(gs1Action)), gs1Effects[action]
 	if action == "" {
-		msg.Function = Text(r.get(gs1Status))
+		msg.Function = brief(r.get(gs1Status))
 		if status == "ORIGINAL" {
 			msg.Effect = New
 		}
@@ -81,9 +81,9 @@ func (m *markup) gs1Identify() {
 	}
 	r, ic := &m.document, m.ic
 	date, clock, _ := bytes.Cut(r.get(gs1Created), []byte("T"))
-	ic.Date, ic.Time = Text(date), Text(clock)
+	ic.Date, ic.Time = brief(date), brief(clock)
 	id := identity{sender: r.get(gs1Owner), control: r.get(gs1ID), senderQualifier: r.get(gs1Revision)}
-	if len(ic.Messages) != 1 { // no number of its own
+	if m.documents != 1 { // no number of its own
 		id.control = nil
 	}
 	m.setDocumentIdentity(id, []byte("GLN"), nil)

@@ -61,13 +61,13 @@ var anyDocument = &dialect{root: &step{}}
 // everybody makes it a UUID. The document inside has its own number.
 func (m *markup) sbdhIdentify() {
 	r, ic := &m.envelope, m.ic
-	ic.Version = Text(r.get(sbdhVersion))
+	ic.Version = brief(r.get(sbdhVersion))
 	date, clock, _ := bytes.Cut(r.get(sbdhCreated), []byte("T"))
-	ic.Date, ic.Time = Text(date), Text(clock)
+	ic.Date, ic.Time = brief(date), brief(clock)
 	senderKind, recipientKind := r.kind(sbdhSender), r.kind(sbdhRecipient)
 	m.setDocumentIdentity(identity{sender: r.get(sbdhSender), senderQualifier: senderKind, recipient: r.get(sbdhRecipient),
 		recipientQualifier: recipientKind, control: r.get(sbdhInstance)}, senderKind, recipientKind)
-	if len(ic.Messages) == 0 {
+	if m.documents == 0 {
 		m.flag(noDocument)
 		if t := r.get(sbdhType); t != nil {
 			m.addType(ic, t)

@@ -135,10 +135,10 @@ const ublOrder = ublRoles + field(len(ublParties))*partyFields
 // that names it; orders have documents to change and to cancel them.
 func (m *markup) ublMessage(msg *Message) {
 	r := &m.document
-	msg.Version = Text(r.get(ublVersion))
-	msg.Number, msg.Date = Text(r.get(ublID)), Text(r.get(ublIssueDate))
-	msg.Revision = Text(r.get(ublRevision))
-	msg.Function = Text(r.get(ublTypeCode))
+	msg.Version = brief(r.get(ublVersion))
+	msg.Number, msg.Date = brief(r.get(ublID)), brief(r.get(ublIssueDate))
+	msg.Revision = brief(r.get(ublRevision))
+	msg.Function = brief(r.get(ublTypeCode))
 	predecessor := ublPredecessor
 	switch msg.Type {
 	case "OrderChange":
@@ -190,12 +190,11 @@ func invoiceEffect(code string, r *record, predecessor field) Effect {
 func (m *markup) ublIdentify() {
 	r := &m.document
 	ic := m.ic
-	ic.Version = Text(r.get(ublVersion))
-	ic.Date, ic.Time = Text(r.get(ublIssueDate)), Text(r.get(ublIssueTime))
-	msg := &ic.Messages[0]
-	parties, listed := ublIssuers[msg.Type]
+	ic.Version = brief(r.get(ublVersion))
+	ic.Date, ic.Time = brief(r.get(ublIssueDate)), brief(r.get(ublIssueTime))
+	parties, listed := ublIssuers[m.name]
 	from, to := slices.Concat(parties.from, ublUsual.from), slices.Concat(parties.to, ublUsual.to)
-	if !listed && selfBilled(msg.Function) {
+	if !listed && selfBilled(string(r.get(ublTypeCode))) {
 		from, to = []int{ublCustomer}, []int{ublSupplier}
 	}
 	sender, senderKind := ublParty(r, from)

@@ -23,7 +23,7 @@ func (o *octets) Advance(n int)   { *o = (*o)[n:] }
 var xmlReaders = sync.Pool{New: func() any { return xmltoken.New(vocabulary) }}
 
 // xmlBegins tells whether b begins an XML document whose root element is known.
-// Where the prolog is longer than b, as a licence in comments can make it,
+// Where b ends before that is known, as it can with a licence in comments,
 // readXML has to find out.
 func xmlBegins(b []byte) bool {
 	if len(b) < 4 || b[0] != '<' {
@@ -38,6 +38,8 @@ func xmlBegins(b []byte) bool {
 	switch x.Fault {
 	case xmltoken.NoRoot:
 		return len(b) >= maxJunkReach && (b[1] == '?' || b[1] == '!')
+	case xmltoken.Truncated:
+		return len(b) >= maxJunkReach
 	case xmltoken.Doctype, xmltoken.Encoding: // whatever it is, this is why it is not read
 		return true
 	}
@@ -67,6 +69,9 @@ type markup struct {
 	open               *dialect // of the open document
 	opened             int      // its depth
 	name               string   // its root's
+	kind               string   // the type of the last document that was closed
+	documents, signals int      // how many there were, and signals of AS4 among them
+	nameless           bool     // a unit of AS4 has no message id
 	gs1                bool     // a document inside is of GS1 XML
 	events             eventSet
 	tooMuch            bool // an event is beyond the bounds
@@ -95,7 +100,8 @@ func (s *scanner) openMarkup(ic *Interchange) *markup {
 	m.to, m.form, m.mute = &m.envelope, &m.forms[0], 0
 	m.at, m.capture, m.open = m.at[:0], nil, nil
 	m.events.reset()
-	m.dialect, m.gs1, m.tooMuch = nil, false, false
+	m.dialect, m.gs1, m.tooMuch, m.nameless = nil, false, false, false
+	m.documents, m.signals, m.kind = 0, 0, ""
 	return m
 }
 
@@ -311,7 +317,7 @@ func (m *markup) openDocument(d *dialect) {
 }
 
 func (m *markup) closeDocument() {
-	msg := Message{Group: -1, Type: m.name, Declared: -1, Digest: m.form.sum()}
+	msg := Message{Group: -1, Type: brief([]byte(m.name)), Declared: -1, Digest: m.form.sum()}
 	m.form = &m.forms[0]
 	if m.dialect.silent {
 		m.mute = 1
@@ -322,7 +328,8 @@ func (m *markup) closeDocument() {
 	if m.open.message != nil {
 		m.open.message(m, &msg)
 	}
-	m.to, m.open = &m.envelope, nil
+	m.to, m.open, m.kind = &m.envelope, nil, msg.Type
+	m.documents++
 	m.addMessage(msg)
 }
 

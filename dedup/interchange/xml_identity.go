@@ -79,13 +79,22 @@ func (m *markup) setControls(keys []string, more bool, set *hashSet) {
 // predecessors lists the documents that a message says it is about.
 func (m *markup) predecessors(msg *Message, r *record, f field) {
 	for b := range r.all(f) {
-		if t := Text(b); !slices.Contains(msg.Predecessors, t) {
+		if t := brief(b); t != "" && !slices.Contains(msg.Predecessors, t) && m.room() {
 			msg.Predecessors = append(msg.Predecessors, t)
 		}
 	}
 	if r.cut {
 		m.flag(listsCut)
 	}
+}
+
+// brief makes text of a number, date or word of a document; "" if it is too long
+// to be one.
+func brief(octets []byte) string {
+	if len(octets) > maxDocumentIdentity {
+		return ""
+	}
+	return Text(octets)
 }
 
 // addMessage lists a message.

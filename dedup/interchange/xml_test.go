@@ -230,10 +230,14 @@ func TestMultipart(t *testing.T) {
 	if one(t, multipart("", soap, payload("b", "octets\x00\xff\r\n--=_not"))).Content != first.Content {
 		t.Error("the id of a part counts")
 	}
-	for _, octets := range []string{"octets\x00\xff\r\n--=_not ", "octets\x00\xff", "octets\x00\xff\n--=_not"} {
+	for _, octets := range []string{"octets\x00\xff\r\n--=_not ", "octets\x00\xff", "octets\x00\xff\n--=_not",
+		"x--=_b\r\ny", "x\r\n--=_b2\r\ny"} {
 		if one(t, multipart("", soap, payload("a", octets))).Content == first.Content {
 			t.Errorf("%q counts for nothing", octets)
 		}
+	}
+	if a, b := payload("a", "x--=_b\r\ny"), payload("a", "x\r\n--=_b\r\n\r\ny"); one(t, multipart("", soap, a)).Content == one(t, multipart("", soap, b)).Content {
+		t.Error("a delimiter inside of a line counts")
 	}
 	if ic := one(t, multipart("; start=\"<root>\"", payload("a", "x"), named)); ic.Standard != interchange.AS4 {
 		t.Errorf("with start: %+v", ic)
@@ -285,5 +289,42 @@ func TestXMLAmongOthers(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestXMLAtTheEdge: wherever the end of what is in memory falls into a root tag.
+func TestXMLAtTheEdge(t *testing.T) {
+	t.Parallel()
+	long := strings.Replace(ublMinimal, "<Invoice ", "<Invoice a='"+strings.Repeat("x", 10000)+"' ", 1)
+	for size := 54000; size < 66000; size += 501 {
+		filler := strings.Replace(edifactMessage, "UNT+", "FTX+AAA+++"+strings.Repeat("x", size)+"'UNT+", 1)
+		found := scan(t, filler+long)
+		if len(found) != 2 || found[1].Standard != interchange.UBL {
+			t.Fatalf("behind %d octets: %d interchanges, the last one %+v", len(filler), len(found), found[len(found)-1].Reference)
+		}
+	}
+}
+
+// TestXMLBehindManyMessages: when no more messages are listed, documents are
+// still known.
+func TestXMLBehindManyMessages(t *testing.T) {
+	t.Parallel()
+	var many strings.Builder
+	many.WriteString("UNB+UNOC:3+A+B+260301:0930+R1'")
+	for range interchange.MaxMessages {
+		many.WriteString("UNH+1+ORDERS:D:96A:UN'UNT+2+1'")
+	}
+	many.WriteString("UNZ+10000+R1'")
+	list := []string{ublMinimal, ciiDocument("380", "", ""), sbdh(ublMinimal), gs1("", gs1Order("ADD", "ORIGINAL")), as4(soap12, as4User("m1")),
+		cxml("p", "t", cxmlOrder("new", "")), epcisDocument(event)}
+	found := scan(t, many.String()+strings.Join(list, "\n"))
+	if len(found) != len(list)+1 {
+		t.Fatalf("%d interchanges", len(found))
+	}
+	for i, payload := range list {
+		alone, got := one(t, payload), found[i+1]
+		if !reflect.DeepEqual(got.Reference, alone.Reference) || got.Content != alone.Content || len(got.Messages) > 0 || got.AllListed() {
+			t.Errorf("%+v\nwant %+v", got, alone.Reference)
+		}
 	}
 }
