@@ -5,6 +5,7 @@ GO          ?= go
 PKG         ?= ./...
 FUZZTIME    ?= 30s
 ROUNDS      ?= 20
+SOAK        ?= 10m
 MUTANTS     ?= -mutants
 BENCH       ?= .
 ARGS        ?=
@@ -17,7 +18,7 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 WITHPG := $(GO) run ./internal/pgtest/cmd/withpg
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo check test race fuzz bench crash interop peerbench
+.PHONY: help build demo check test race soak fuzz bench crash interop peerbench
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +43,9 @@ test: ## all tests in random order (PKG=./mdn/... for some)
 
 race: ## the same under the race detector
 	$(WITHPG) -- $(GO) test -race -shuffle=on $(PKG)
+
+soak: ## fifty SFTP partners, good and bad, for ten minutes under the race detector (SOAK=1m for less)
+	$(WITHPG) -- $(GO) test -race -count=1 -timeout 60m -run TestSoak -v ./internal/sftpproof -args -soak $(SOAK)
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@targets=$$($(GO) test -list '^Fuzz' $(PKG)) || { printf '%s\n' "$$targets" >&2; exit 1; }; \

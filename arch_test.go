@@ -19,7 +19,7 @@ const module = "firstcopy"
 var (
 	codecs  = []string{"as2", "as2/smime", "mdn", "mdn/functional", "dedup/interchange", "dedup/interchange/difference", "dedup/interchange/internal/..."}
 	domain  = []string{"dedup", "partners"}
-	support = []string{"internal/pgtest/...", "internal/as2test/...", "internal/as2client/receivertest/...", "internal/crashtest/..."}
+	support = []string{"internal/pgtest/...", "internal/as2test/...", "internal/sftptest/...", "internal/as2client/receivertest/...", "internal/crashtest/..."}
 	smime   = []string{"as2/smime"}
 )
 
@@ -131,6 +131,7 @@ func TestRulesCatch(t *testing.T) {
 		{from: "as2", imports: pkcs7, deep: true, allowed: true},
 		{from: "cmd/firstcopy", imports: module + "/internal/pgtest"},
 		{from: "gateway", imports: module + "/internal/as2test"},
+		{from: "sftpwatch", imports: module + "/internal/sftptest"},
 		{from: "internal/localpg", imports: module + "/internal/crashtest"},
 		{from: "internal/pgtest/cmd/withpg", imports: module + "/internal/pgtest", allowed: true},
 		{from: "cmd/firstcopy", imports: module + "/internal/localpg", allowed: true},

@@ -2,7 +2,6 @@ package firstcopy_test
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,22 +11,13 @@ import (
 func TestPromisesAreTests(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/promises.md")
-	var tests strings.Builder
-	err := filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, "_test.go") {
-			tests.WriteString(read(t, path))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests := testSources(t)
 	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(page, -1)
 	if len(named) < 30 {
 		t.Fatalf("docs/promises.md names %d tests", len(named))
 	}
 	for _, n := range named {
-		if !strings.Contains(tests.String(), "func "+n[1]+"(t *testing.T)") {
+		if !strings.Contains(tests, "func "+n[1]+"(t *testing.T)") {
 			t.Errorf("docs/promises.md names %s, which does not exist", n[1])
 		}
 	}

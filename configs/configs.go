@@ -35,6 +35,7 @@ type Config struct {
 	Spool       Spool       `yaml:"spool"`
 	Transaction Transaction `yaml:"transaction"`
 	Forward     Forward     `yaml:"forward"`
+	SFTP        SFTP        `yaml:"sftp"`
 	Log         Log         `yaml:"log"`
 }
 
@@ -99,6 +100,12 @@ type Forward struct {
 	Timeout    time.Duration `yaml:"timeout"`     // of one attempt
 }
 
+// SFTP is how files are fetched from partners' servers.
+type SFTP struct {
+	Partners int           `yaml:"partners"` // polled at once
+	Lease    time.Duration `yaml:"lease"`    // after which another node takes over from one that has died
+}
+
 // Log is how a node reports.
 type Log struct {
 	Level  slog.Level `yaml:"level"`
@@ -126,7 +133,8 @@ func Defaults() Config {
 			Workers: 16, Attempts: 60,
 			Backoff: 5 * time.Second, BackoffMax: 30 * time.Minute, Timeout: 30 * time.Second,
 		},
-		Log: Log{Level: slog.LevelInfo, Format: "json"},
+		SFTP: SFTP{Partners: 1024, Lease: 30 * time.Second},
+		Log:  Log{Level: slog.LevelInfo, Format: "json"},
 	}
 }
 
@@ -148,6 +156,7 @@ func Load(path string) (Config, error) {
 	l.spool(&config.Spool)
 	l.transaction(config.Transaction)
 	l.forward(config.Forward)
+	l.sftp(config.SFTP)
 	if config.Log.Format != "json" && config.Log.Format != "text" {
 		l.doc.Reportf("log.format", "%q: one of json, text", config.Log.Format)
 	}

@@ -75,7 +75,7 @@ func TestExampleCommentsAreTheDefaults(t *testing.T) {
 		}
 		lines = append(lines, line)
 	}
-	if shown != 25 {
+	if shown != 27 {
 		t.Errorf("%d defaults are shown", shown)
 	}
 	dir := folder(t)
@@ -107,6 +107,7 @@ stations:
 spool: {dir: ., memory: 2MiB}
 transaction: {lock_timeout: 1s, statement_timeout: 2s, idle_timeout: 3s, deadline: 4s}
 forward: {workers: 1, attempts: 2, backoff: 3s, backoff_max: 4s, timeout: 5s}
+sftp: {partners: 7, lease: 8s}
 log: {level: debug, format: text}
 `)
 	if err != nil {
@@ -129,6 +130,7 @@ log: {level: debug, format: text}
 		Spool:       configs.Spool{Dir: dir, Memory: 2 * strict.MiB},
 		Transaction: configs.Transaction{LockTimeout: time.Second, StatementTimeout: 2 * time.Second, IdleTimeout: 3 * time.Second, Deadline: 4 * time.Second},
 		Forward:     configs.Forward{Workers: 1, Attempts: 2, Backoff: 3 * time.Second, BackoffMax: 4 * time.Second, Timeout: 5 * time.Second},
+		SFTP:        configs.SFTP{Partners: 7, Lease: 8 * time.Second},
 		Log:         configs.Log{Level: slog.LevelDebug, Format: "text"},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -190,6 +190,13 @@ func (l *loader) forward(f Forward) {
 	}
 }
 
+func (l *loader) sftp(s SFTP) {
+	l.atLeast("sftp.partners", s.Partners, 1)
+	if s.Lease < time.Second {
+		l.doc.Reportf("sftp.lease", "shorter than 1s: nodes would take work from one another that is merely slow")
+	}
+}
+
 func (l *loader) positive(path string, d time.Duration) {
 	if d <= 0 {
 		l.doc.Reportf(path, "must be longer than 0")

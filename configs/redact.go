@@ -49,6 +49,7 @@ func (c Config) LogValue() slog.Value {
 			"idle_timeout", c.Transaction.IdleTimeout, "deadline", c.Transaction.Deadline),
 		slog.Group("forward", "workers", c.Forward.Workers, "attempts", c.Forward.Attempts, "backoff", c.Forward.Backoff,
 			"backoff_max", c.Forward.BackoffMax, "timeout", c.Forward.Timeout),
+		slog.Group("sftp", "partners", c.SFTP.Partners, "lease", c.SFTP.Lease),
 		slog.Group("log", "level", c.Log.Level, "format", c.Log.Format),
 	)
 }

@@ -151,6 +151,7 @@ func (w *work) repeat(ctx context.Context, p prior) (Outcome, error) {
 	if fresh {
 		w.queueReceiptOf(&batch, p.delivery)
 	}
+	w.record(&batch, p.delivery)
 	failpoint.Hit("repeat.before-commit")
 	var err error
 	jobs := forward.Jobs{Receipt: w.receiptJob()}

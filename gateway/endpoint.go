@@ -258,20 +258,20 @@ func (x *exchange) accepted(outcome Outcome, interchanges []interchange.Intercha
 	x.attrs = append(x.attrs, slog.Bool("repeat", outcome.Repeat), slog.Int("interchanges", len(interchanges)))
 	for i, d := range outcome.Decisions {
 		x.metrics.verdict(x.partner.Name, d.Verdict)
-		x.logVerdict(outcome.Delivery, &interchanges[i], d)
+		logVerdict(x.r.Context(), x.log, x.partner.Name, outcome.Delivery, &interchanges[i], d)
 	}
 	x.send(outcome.Receipt)
 	failpoint.Hit("as2.answered")
 }
 
 // logVerdict writes one line for each interchange; what is held is for an administrator to look at.
-func (x *exchange) logVerdict(delivery uuid.UUID, i *interchange.Interchange, d dedup.Decision) {
+func logVerdict(ctx context.Context, log *slog.Logger, partner string, delivery uuid.UUID, i *interchange.Interchange, d dedup.Decision) {
 	level := slog.LevelInfo
 	if d.Verdict == dedup.Drift || d.Verdict == dedup.Stale || d.Late {
 		level = slog.LevelWarn
 	}
-	x.log.LogAttrs(x.r.Context(), level, string(d.Verdict), append(lineageAttrs(d.Lineage), slog.String("delivery_id", delivery.String()),
-		slog.String("partner", x.partner.Name), slog.String("standard", string(i.Standard)), slog.String("reference", i.Control),
+	log.LogAttrs(ctx, level, string(d.Verdict), append(lineageAttrs(d.Lineage), slog.String("delivery_id", delivery.String()),
+		slog.String("partner", partner), slog.String("standard", string(i.Standard)), slog.String("reference", i.Control),
 		slog.String("sender", i.Sender), slog.String("recipient", i.Recipient), slog.Int("epoch", d.Epoch),
 		slog.Bool("late", d.Late), slog.String("document_id", d.Document.String()))...)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"firstcopy/dedup"
 	"firstcopy/dedup/interchange"
@@ -39,10 +40,20 @@ type Delivery struct {
 	Interchanges  []interchange.Interchange
 	Origins       []Origin // of the interchanges, one each; nil: FileName and ContentType are theirs
 	Receipt       ReceiptOrder
+	// Record adds what the channel keeps to the delivery's own transaction, a repeat's included; it gets the delivery that
+	// stands. Nil for nothing.
+	Record func(batch *pgx.Batch, delivery uuid.UUID)
 }
 
 // Origin is the document of a multipart payload that an interchange came in.
 type Origin struct{ FileName, ContentType string }
+
+// record adds what the channel keeps to a batch.
+func (d *Delivery) record(batch *pgx.Batch, delivery uuid.UUID) {
+	if d.Record != nil {
+		d.Record(batch, delivery)
+	}
+}
 
 // origin is where interchange i came in.
 func (d *Delivery) origin(i int) Origin {

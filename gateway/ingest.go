@@ -204,6 +204,7 @@ func (w *work) commit(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	w.queueReceipt(last)
+	w.record(last, w.ID)
 	w.queueAcknowledgements(last, decisions, jobs[len(jobs)-len(todo.Acknowledgements):])
 	failpoint.Hit("ingest.before-commit")
 	if err := tx.commitWith(ctx, last); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"firstcopy/dedup"
 	"firstcopy/gateway/forward"
@@ -25,6 +26,11 @@ type Metrics struct {
 	forwards  *prometheus.CounterVec
 	forwardIn *prometheus.HistogramVec
 	receipts  *prometheus.CounterVec
+	polls     *prometheus.CounterVec
+	pollTime  *prometheus.HistogramVec
+	fetched   *prometheus.CounterVec
+	setAside  *prometheus.CounterVec
+	putBack   *prometheus.CounterVec
 	answers   *prometheus.CounterVec
 }
 
@@ -48,10 +54,22 @@ func NewMetrics() *Metrics {
 			Help: "One successful attempt to forward a document.", Buckets: seconds}, []string{"partner"}),
 		receipts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_async_receipts_total",
 			Help: "Attempts to deliver an asynchronous receipt, by partner and result."}, []string{"partner", "result"}),
+		polls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_sftp_polls_total",
+			Help: "Polls of partners' SFTP servers, by partner and by what went wrong; ok when nothing did."}, []string{"partner", "result"}),
+		pollTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "firstcopy_sftp_poll_seconds",
+			Help: "A good poll, from the lease to its end.", Buckets: seconds}, []string{"partner"}),
+		fetched: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_sftp_fetched_bytes_total",
+			Help: "Octets of the files that were taken."}, []string{"partner"}),
+		setAside: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_sftp_set_aside_total",
+			Help: "Files that were not taken, or not in time: incomplete, refused, failed, missed."}, []string{"partner", "reason"}),
+		putBack: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_sftp_put_back_total",
+			Help: "Post-actions and acknowledgement files, by what went wrong; ok when nothing did."}, []string{"partner", "result"}),
 	}
 	m.answers = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "firstcopy_acknowledgements_total",
 		Help: "Attempts to send a functional acknowledgement, by partner and result."}, []string{"partner", "result"})
-	m.registry.MustRegister(m.answers, m.received, m.verdicts, m.latency, m.ingest, m.forwards, m.forwardIn, m.receipts)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.answers, m.received, m.verdicts, m.latency, m.ingest, m.forwards, m.forwardIn, m.receipts,
+		m.polls, m.pollTime, m.fetched, m.setAside, m.putBack)
 	return m
 }
 

@@ -19,6 +19,7 @@ import (
 	"firstcopy/gateway/forward"
 	"firstcopy/migrations"
 	"firstcopy/partners"
+	"firstcopy/sftpwatch"
 )
 
 // Config is all that a node needs.
@@ -34,6 +35,7 @@ type Config struct {
 	Limits       Limits
 	Transaction  Transaction
 	Forward      forward.Config
+	SFTP         sftpwatch.Config
 	Grace        time.Duration // for an orderly stop
 }
 
@@ -57,6 +59,7 @@ type Node struct {
 	directory *partners.Directory
 	outbox    *forward.Outbox
 	endpoint  *Endpoint
+	watcher   *sftpwatch.Watcher
 	operator  *operator
 	public    net.Listener
 	private   net.Listener
@@ -88,13 +91,18 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (n *Node, err error) 
 		return nil, err
 	}
 	metrics := NewMetrics()
-	metrics.registry.MustRegister(newBacklog(n.work), newExpiry(n.directory, c.Certificates), newWeakness(n.work, n.directory))
+	metrics.registry.MustRegister(newBacklog(n.work), newExpiry(n.directory, c.Certificates), newWeakness(n.work, n.directory),
+		newPolled(n.work))
 	c.Forward.SigningKey = signingKey(c.Stations)
+	n.watcher = sftpwatch.New(n.work, n.directory, c.SFTP, c.Node, log, metrics)
+	c.Forward.Channels = append(c.Forward.Channels, forward.Channel{Queue: sftpwatch.Queue, Add: n.watcher.AddWorkers})
+	c.Forward.AcknowledgementSinks = map[string]forward.AcknowledgementSink{SFTP: putting{n.watcher}}
 	if n.outbox, err = forward.New(n.work, n.directory, c.Forward, c.Node, log, metrics); err != nil {
 		return nil, err
 	}
-	ingester := NewIngester(n.ingest, n.outbox, c.Transaction, c.Node)
-	n.endpoint = NewEndpoint(c.Stations, n.directory, timed{ingester, metrics}, c.Limits, metrics, log)
+	decide := timed{NewIngester(n.ingest, n.outbox, c.Transaction, c.Node), metrics}
+	n.endpoint = NewEndpoint(c.Stations, n.directory, decide, c.Limits, metrics, log)
+	n.watcher.Connect(newFetching(decide, c.Limits, c.Connections, metrics, log), n.outbox)
 	n.operator = &operator{pool: n.work, metrics: metrics, version: c.Version, working: n.outbox.Working}
 	if n.public, err = net.Listen("tcp", c.Listen.Address); err != nil {
 		return nil, fmt.Errorf("partners' listener: %w", err)
@@ -165,6 +173,10 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return serve(private, n.private, nil) })
 	group.Go(func() error { return n.directory.Run(work) })
 	group.Go(func() error { return n.outbox.Run(work, n.config.Grace) })
+	group.Go(func() error {
+		defer n.watcher.Close()
+		return n.watcher.Run(failed)
+	})
 	group.Go(func() error { n.watchPartners(work); return nil })
 	group.Go(func() error {
 		<-failed.Done()

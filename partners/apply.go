@@ -127,11 +127,14 @@ func conflicts(rows, gone []*row, wanted []Agreement) error {
 		keys[a.key()] = true
 	}
 	for _, r := range rows {
-		if !r.removed && !keys[r.key()] && !slices.Contains(gone, r) {
+		if !r.removed && r.HasAS2() && !keys[r.key()] && !slices.Contains(gone, r) {
 			pairs[r.pair()] = r.key().String()
 		}
 	}
 	for _, a := range wanted {
+		if !a.HasAS2() {
+			continue
+		}
 		if other, ok := pairs[a.pair()]; ok {
 			return fmt.Errorf("AS2 identifier %q with station %q would belong to %s and %s", a.AS2.ID, a.AS2.Station, other, a.key())
 		}

@@ -97,7 +97,9 @@ func (d *Directory) Load(ctx context.Context) error {
 			a = &r.Agreement
 		}
 		next.all = append(next.all, a)
-		next.byPair[a.pair()] = a
+		if a.HasAS2() {
+			next.byPair[a.pair()] = a
+		}
 		next.byID[a.ID] = a
 	}
 	d.current.Store(next)

@@ -16,7 +16,8 @@ import (
 // whole of it is what changes record and what a diff compares; the partner
 // row's agreement column holds the part that has no column or table.
 type document struct {
-	AS2            as2JSON           `json:"as2"`
+	AS2            *as2JSON          `json:"as2,omitempty"`
+	SFTP           *SFTP             `json:"sftp,omitempty"`
 	Window         string            `json:"window,omitempty"`
 	Windows        map[string]string `json:"windows,omitempty"`
 	Key            keyJSON           `json:"key"`
@@ -63,26 +64,32 @@ type limitsJSON struct {
 // terms are the document without what is stored elsewhere.
 func (a Agreement) terms() document {
 	a.amendments()
-	return document{
-		AS2: as2JSON{
-			Require: requireJSON(a.AS2.Require), AsyncURLs: a.AS2.AsyncURLs, URL: a.AS2.URL,
-			AllowPrivate: a.AS2.AllowPrivate, DefaultMIC: a.AS2.DefaultMIC,
-		},
-		Key: a.Key.json(), Drift: a.Drift, Stale: a.Stale, SameDocument: a.SameDocument, OnDuplicate: a.OnDuplicate,
+	d := document{
+		SFTP: a.SFTP,
+		Key:  a.Key.json(), Drift: a.Drift, Stale: a.Stale, SameDocument: a.SameDocument, OnDuplicate: a.OnDuplicate,
 		Acknowledge: acknowledgeJSON(a.Acknowledge),
 		Sink:        a.Sink, SinkSecretFile: a.SinkSecretFile,
 		Limits: limitsJSON(a.Limits),
 	}
+	if a.HasAS2() {
+		d.AS2 = &as2JSON{
+			Require: requireJSON(a.AS2.Require), AsyncURLs: a.AS2.AsyncURLs, URL: a.AS2.URL,
+			AllowPrivate: a.AS2.AllowPrivate, DefaultMIC: a.AS2.DefaultMIC,
+		}
+	}
+	return d
 }
 
 // whole is the document with everything.
 func (a *Agreement) whole() document {
 	d := a.terms()
-	d.AS2.ID, d.AS2.Station = a.AS2.ID, a.AS2.Station
-	d.AS2.Certificates = map[string]string{}
-	for _, c := range a.AS2.Certificates {
-		f := c.Fingerprint()
-		d.AS2.Certificates["sha256:"+hex.EncodeToString(f[:])] = c.describe()
+	if d.AS2 != nil {
+		d.AS2.ID, d.AS2.Station = a.AS2.ID, a.AS2.Station
+		d.AS2.Certificates = map[string]string{}
+		for _, c := range a.AS2.Certificates {
+			f := c.Fingerprint()
+			d.AS2.Certificates["sha256:"+hex.EncodeToString(f[:])] = c.describe()
+		}
 	}
 	d.Window = a.Windows.Default.String()
 	d.Windows = map[string]string{}
@@ -99,9 +106,12 @@ func (a *Agreement) setTerms(stored []byte) error {
 	if err := json.Unmarshal(stored, &d); err != nil {
 		return fmt.Errorf("stored agreement: %w", err)
 	}
-	a.AS2.Require = Require(d.AS2.Require)
-	a.AS2.AsyncURLs, a.AS2.AllowPrivate, a.AS2.DefaultMIC = d.AS2.AsyncURLs, d.AS2.AllowPrivate, d.AS2.DefaultMIC
-	a.AS2.URL = d.AS2.URL
+	if d.AS2 != nil {
+		a.AS2.Require = Require(d.AS2.Require)
+		a.AS2.AsyncURLs, a.AS2.AllowPrivate, a.AS2.DefaultMIC = d.AS2.AsyncURLs, d.AS2.AllowPrivate, d.AS2.DefaultMIC
+		a.AS2.URL = d.AS2.URL
+	}
+	a.SFTP = d.SFTP
 	a.Key, a.Drift, a.Stale, a.SameDocument, a.OnDuplicate = d.Key.key(), d.Drift, d.Stale, d.SameDocument, d.OnDuplicate
 	a.Acknowledge = Acknowledge(d.Acknowledge)
 	a.amendments()

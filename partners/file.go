@@ -34,6 +34,7 @@ type partnerYAML struct {
 	Name           string            `yaml:"name"`
 	Tenant         string            `yaml:"tenant"`
 	AS2            *as2YAML          `yaml:"as2"`
+	SFTP           *SFTP             `yaml:"sftp"`
 	Window         Window            `yaml:"window"`
 	Windows        map[string]Window `yaml:"windows"`
 	Key            keyYAML           `yaml:"key"`

@@ -45,10 +45,10 @@ func TestParseExampleFile(t *testing.T) {
 	if err != nil || len(warnings) != 0 {
 		t.Fatalf("%v, %v", warnings, err)
 	}
-	if len(all) != 2 {
+	if len(all) != 3 {
 		t.Fatalf("%d agreements", len(all))
 	}
-	acme, globex := all[0], all[1]
+	acme, globex := all[0], all[2]
 	want := partners.Agreement{
 		Tenant: "default", Name: "acme",
 		AS2: partners.AS2{
@@ -265,7 +265,7 @@ func FuzzParseFile(f *testing.F) {
 			t.Fatalf("%d agreements and error %v", len(all), err)
 		}
 		for _, a := range all {
-			if a.Name == "" || a.AS2.ID == "" || a.Sink == "" || a.Window("x12") == (partners.Window{}) || a.Limits.Payload < 1 {
+			if a.Name == "" || !a.HasAS2() && a.SFTP == nil || a.Sink == "" || a.Window("x12") == (partners.Window{}) || a.Limits.Payload < 1 {
 				t.Fatalf("incomplete without an error: %+v", a)
 			}
 		}

@@ -1,7 +1,7 @@
 // Package partners keeps the agreements with trading partners: who they are,
-// which certificates they are pinned to, what security their messages must
-// have, how long a reference of theirs is protected, and where their documents
-// go.
+// which certificates and keys they are pinned to, what security their messages
+// must have, where their files are fetched, how long a reference of theirs is
+// protected, and where their documents go.
 //
 // Agreements are written as YAML files ([ParseFile]), applied declaratively to
 // the database ([Store]), and read by running nodes from a snapshot in memory
@@ -45,7 +45,8 @@ type Agreement struct {
 	Tenant string // DefaultTenant unless set
 	Name   string // unique in its tenant; shown everywhere
 
-	AS2     AS2
+	AS2     AS2   // without an ID where AS2 is not agreed
+	SFTP    *SFTP // nil where SFTP is not agreed
 	Windows Windows
 
 	Key          Key
@@ -63,6 +64,9 @@ type Agreement struct {
 	Revision             int // counts changes from 1; 0 for one that was only parsed
 	CreatedAt, UpdatedAt time.Time
 }
+
+// HasAS2 tells whether messages by AS2 are agreed.
+func (a *Agreement) HasAS2() bool { return a.AS2.ID != "" }
 
 // AS2 are the terms for messages by RFC 4130.
 type AS2 struct {

@@ -35,10 +35,14 @@ func (r *reader) partner(path string, y partnerYAML) {
 		r.check(path+".sink_secret_file", checkSecretFile(y.SinkSecretFile, y.Sink))
 	}
 	a.Limits = r.limits(path+".limits", y.Limits)
-	if y.AS2 == nil {
-		r.doc.Reportf(path+".as2", "missing")
-	} else {
+	if y.AS2 != nil {
 		r.as2(path+".as2", &a, *y.AS2)
+	}
+	if y.SFTP != nil {
+		r.sftp(path+".sftp", &a, y.SFTP)
+	}
+	if y.AS2 == nil && y.SFTP == nil {
+		r.doc.Reportf(path+".as2", "missing, and sftp as well: one of them, or both")
 	}
 	r.agreements = append(r.agreements, a)
 }

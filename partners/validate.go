@@ -13,7 +13,6 @@ import (
 func (a *Agreement) validate() error {
 	errs := []error{
 		checkName(a.Tenant), checkName(a.Name),
-		CheckAS2ID(a.AS2.ID), CheckAS2ID(a.AS2.Station),
 		a.Windows.Default.valid(),
 		oneOf(a.Drift, DriftHold, DriftForward, DriftDiscard),
 		oneOf(a.OnDuplicate, AnswerProcessed, AnswerWarning),
@@ -23,36 +22,50 @@ func (a *Agreement) validate() error {
 	for standard, w := range a.Windows.Standard {
 		errs = append(errs, oneOf(standard, Standards()...), w.valid())
 	}
-	for i, u := range a.AS2.AsyncURLs {
-		if err := checkAsyncURL(u, a.AS2.AllowPrivate); err != nil {
-			errs = append(errs, fmt.Errorf("async URL %d: %w", i, err))
+	if a.HasAS2() {
+		errs = append(errs, a.AS2.validate())
+	}
+	if a.SFTP != nil {
+		for _, f := range a.SFTP.faults() {
+			errs = append(errs, fmt.Errorf("sftp.%s: %w", f.path, f.err))
 		}
 	}
-	if a.AS2.URL != "" {
-		if err := checkMessageURL(a.AS2.URL, a.AS2.AllowPrivate); err != nil {
-			errs = append(errs, fmt.Errorf("message URL: %w", err))
-		}
+	if !a.HasAS2() && a.SFTP == nil {
+		errs = append(errs, errors.New("neither AS2 nor SFTP is agreed"))
 	}
 	a.Acknowledge.check(a.Drift, func(key string, err error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("acknowledge.%s: %w", key, err))
 		}
 	})
-	if _, err := canonicalDigest(a.AS2.DefaultMIC); err != nil {
-		errs = append(errs, err)
-	}
 	if a.Limits.Payload < 1 || a.Limits.Concurrent < 1 {
 		errs = append(errs, errors.New("limits must be at least 1"))
-	}
-	for _, c := range a.AS2.Certificates {
-		if c.X509 == nil || len(c.Uses) == 0 {
-			errs = append(errs, errors.New("a certificate without content or use"))
-		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("agreement %s/%s: %w", a.Tenant, a.Name, err)
 	}
 	return nil
+}
+
+func (a *AS2) validate() error {
+	_, err := canonicalDigest(a.DefaultMIC)
+	errs := []error{CheckAS2ID(a.ID), CheckAS2ID(a.Station), err}
+	for i, u := range a.AsyncURLs {
+		if err := checkAsyncURL(u, a.AllowPrivate); err != nil {
+			errs = append(errs, fmt.Errorf("async URL %d: %w", i, err))
+		}
+	}
+	for _, c := range a.Certificates {
+		if c.X509 == nil || len(c.Uses) == 0 {
+			errs = append(errs, errors.New("a certificate without content or use"))
+		}
+	}
+	if a.URL != "" {
+		if err := checkMessageURL(a.URL, a.AllowPrivate); err != nil {
+			errs = append(errs, fmt.Errorf("message URL: %w", err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // reachable tells whether messages to the partner can be made as agreed.

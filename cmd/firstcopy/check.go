@@ -171,7 +171,7 @@ func (f *findings) agreements(ctx context.Context, pool *pgxpool.Pool, c configs
 func (f *findings) agreement(a *partners.Agreement, stations map[string]bool, now time.Time) {
 	before := len(*f)
 	name := display(a.Tenant, a.Name)
-	if !stations[a.AS2.Station] {
+	if a.HasAS2() && !stations[a.AS2.Station] {
 		f.add(faulted, "partner", "%s sends to station %s, which is not configured: its messages will be refused", name, a.AS2.Station)
 	}
 	for _, w := range a.CertificateWarnings(now) {
@@ -189,6 +189,15 @@ func (f *findings) agreement(a *partners.Agreement, stations map[string]bool, no
 			f.add(faulted, "partner", "%s: sink secret: %v", name, err)
 		} else {
 			file.Close()
+		}
+	}
+	if a.SFTP != nil {
+		for _, file := range a.SFTP.Files() {
+			if secret, err := os.Open(file); err != nil {
+				f.add(faulted, "partner", "%s: sftp: %v", name, err)
+			} else {
+				secret.Close()
+			}
 		}
 	}
 	if len(*f) == before {

@@ -18,8 +18,9 @@ func newDemoCommand(_ *app) *cobra.Command {
 		Use:   "demo",
 		Short: "Play the main job: two partners, real AS2 messages, one forward each",
 		Long: "Starts a gateway on a database of its own and plays two trading partners, who repeat, contradict and forge\n" +
-			"messages. The database is created on the server of FIRSTCOPY_DATABASE_URL, or else on a private PostgreSQL that\n" +
-			"is started for the purpose. What the demo started, it stops; it fails if anything came out otherwise than it should.",
+			"messages, and one of whom drops files by SFTP as well. The database is created on the server of\n" +
+			"FIRSTCOPY_DATABASE_URL, or else on a private PostgreSQL that is started for the purpose. What the demo started, it\n" +
+			"stops; it fails if anything came out otherwise than it should.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)

@@ -17,11 +17,12 @@ import (
 func newPartnerCommand(a *app) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "partner",
-		Short: "Agreements with trading partners: apply, list, show, window",
+		Short: "Agreements with trading partners: apply, list, show, test, window",
 	},
 		newPartnerApplyCommand(a),
 		newPartnerListCommand(a),
 		newPartnerShowCommand(a),
+		newPartnerTestCommand(a),
 		newPartnerWindowCommand(a),
 	)
 }

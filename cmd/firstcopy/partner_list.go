@@ -44,9 +44,16 @@ func newPartnerListCommand(a *app) *cobra.Command {
 }
 
 func listPartners(w io.Writer, all []partnerOutput) error {
-	t := newTable(w, "PARTNER", "AS2 ID", "STATION", "WINDOW", "DRIFT", "CERTIFICATES", "SINK", "REVISION", "CHANGED")
+	t := newTable(w, "PARTNER", "AS2 ID", "STATION", "SFTP", "WINDOW", "DRIFT", "CERTIFICATES", "SINK", "REVISION", "CHANGED")
 	for _, p := range all {
-		t.row(display(p.Tenant, p.Name), p.AS2.ID, p.AS2.Station, p.Window, p.Drift, len(p.AS2.Certificates), p.Sink, p.Revision, when(p.UpdatedAt))
+		as2, server := as2Output{}, ""
+		if p.AS2 != nil {
+			as2 = *p.AS2
+		}
+		if p.SFTP != nil {
+			server = p.SFTP.Host
+		}
+		t.row(display(p.Tenant, p.Name), as2.ID, as2.Station, server, p.Window, p.Drift, len(as2.Certificates), p.Sink, p.Revision, when(p.UpdatedAt))
 	}
 	return t.flush()
 }

@@ -22,7 +22,8 @@ type partnerOutput struct {
 	ID             int64                    `json:"partner_id"`
 	Tenant         string                   `json:"tenant"`
 	Name           string                   `json:"name"`
-	AS2            as2Output                `json:"as2"`
+	AS2            *as2Output               `json:"as2,omitempty"`
+	SFTP           *partners.SFTP           `json:"sftp,omitempty"`
 	Window         string                   `json:"window"`
 	Windows        map[string]string        `json:"windows,omitempty"`
 	Key            keyOptions               `json:"key"`
@@ -166,10 +167,10 @@ func partnerOf(a *partners.Agreement, now time.Time) partnerOutput {
 		Key: keyOptions{a.Key.By, !a.Key.AnyMessageType}, Drift: a.Drift, Stale: a.Stale, SameDocument: a.SameDocument,
 		OnDuplicate: a.OnDuplicate, Acknowledged: a.Acknowledge.Summary(), Sink: a.Sink, SinkSecretFile: a.SinkSecretFile,
 		PayloadLimit: int64(a.Limits.Payload), Concurrent: a.Limits.Concurrent,
-		Revision: a.Revision, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
-		AS2: as2Output{ID: a.AS2.ID, Station: a.AS2.Station, Signed: a.AS2.Require.Signed, Encrypted: a.AS2.Require.Encrypted,
-			Digests: a.AS2.Require.Digests, Ciphers: a.AS2.Require.Ciphers, AsyncURLs: a.AS2.AsyncURLs, URL: a.AS2.URL,
-			AllowPrivate: a.AS2.AllowPrivate, DefaultMIC: a.AS2.DefaultMIC, Certificates: []certificateOutput{}},
+		Revision: a.Revision, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt, SFTP: a.SFTP,
+	}
+	if a.HasAS2() {
+		out.AS2 = as2Of(a, now)
 	}
 	if len(a.Windows.Standard) > 0 {
 		out.Windows = map[string]string{}
@@ -177,11 +178,18 @@ func partnerOf(a *partners.Agreement, now time.Time) partnerOutput {
 	for standard, w := range a.Windows.Standard {
 		out.Windows[standard] = w.String()
 	}
-	for _, c := range a.AS2.Certificates {
-		out.AS2.Certificates = append(out.AS2.Certificates, certificateOf(c, now))
-	}
 	for _, w := range a.CertificateWarnings(now) {
 		out.Warnings = append(out.Warnings, w.Text)
+	}
+	return out
+}
+
+func as2Of(a *partners.Agreement, now time.Time) *as2Output {
+	out := &as2Output{ID: a.AS2.ID, Station: a.AS2.Station, Signed: a.AS2.Require.Signed, Encrypted: a.AS2.Require.Encrypted,
+		Digests: a.AS2.Require.Digests, Ciphers: a.AS2.Require.Ciphers, AsyncURLs: a.AS2.AsyncURLs, URL: a.AS2.URL,
+		AllowPrivate: a.AS2.AllowPrivate, DefaultMIC: a.AS2.DefaultMIC, Certificates: []certificateOutput{}}
+	for _, c := range a.AS2.Certificates {
+		out.Certificates = append(out.Certificates, certificateOf(c, now))
 	}
 	return out
 }
@@ -205,12 +213,17 @@ func (p *partnerOutput) write(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "Partner %s, revision %d of %s\n\n", display(p.Tenant, p.Name), p.Revision, when(p.UpdatedAt))
 	t := newTable(w)
-	t.pair("AS2", fmt.Sprintf("%s to station %s", p.AS2.ID, p.AS2.Station))
-	t.pair("messages must be", p.floor())
-	t.pair("digests", allOr(p.AS2.Digests, "whatever can be read"))
-	t.pair("ciphers", allOr(p.AS2.Ciphers, "whatever can be read"))
-	t.pair("asynchronous receipts", p.async())
-	t.pair("default MIC", p.AS2.DefaultMIC)
+	if a := p.AS2; a != nil {
+		t.pair("AS2", fmt.Sprintf("%s to station %s", a.ID, a.Station))
+		t.pair("messages must be", a.floor())
+		t.pair("digests", allOr(a.Digests, "whatever can be read"))
+		t.pair("ciphers", allOr(a.Ciphers, "whatever can be read"))
+		t.pair("asynchronous receipts", a.async())
+		t.pair("default MIC", a.DefaultMIC)
+	}
+	if p.SFTP != nil {
+		writeSFTPTerms(t, p.SFTP)
+	}
 	t.pair("window", p.Window)
 	for _, standard := range slices.Sorted(maps.Keys(p.Windows)) {
 		t.pair("window of "+standard, p.Windows[standard])
@@ -221,7 +234,7 @@ func (p *partnerOutput) write(w io.Writer) error {
 	t.pair("the same document again", p.SameDocument)
 	t.pair("duplicates answered", p.OnDuplicate)
 	t.pair("acknowledged by", p.Acknowledged)
-	if p.AS2.URL != "" {
+	if p.AS2 != nil && p.AS2.URL != "" {
 		t.pair("our messages go to", p.AS2.URL)
 	}
 	t.pair("sink", p.Sink)
@@ -247,24 +260,24 @@ func (p *partnerOutput) keys() string {
 	return s
 }
 
-func (p *partnerOutput) floor() string {
+func (a *as2Output) floor() string {
 	switch {
-	case p.AS2.Signed && p.AS2.Encrypted:
+	case a.Signed && a.Encrypted:
 		return "signed and encrypted"
-	case p.AS2.Signed:
+	case a.Signed:
 		return "signed"
-	case p.AS2.Encrypted:
+	case a.Encrypted:
 		return "encrypted"
 	}
 	return "neither signed nor encrypted"
 }
 
-func (p *partnerOutput) async() string {
-	if len(p.AS2.AsyncURLs) == 0 {
+func (a *as2Output) async() string {
+	if len(a.AsyncURLs) == 0 {
 		return "not agreed"
 	}
-	s := "to " + strings.Join(p.AS2.AsyncURLs, ", ")
-	if p.AS2.AllowPrivate {
+	s := "to " + strings.Join(a.AsyncURLs, ", ")
+	if a.AllowPrivate {
 		s += ", private addresses too"
 	}
 	return s
@@ -278,6 +291,9 @@ func allOr(list []string, none string) string {
 }
 
 func (p *partnerOutput) writeCertificates(w io.Writer) error {
+	if p.AS2 == nil {
+		return nil
+	}
 	fmt.Fprintf(w, "\n%s\n", count(len(p.AS2.Certificates), "certificate", "certificates"))
 	for _, c := range p.AS2.Certificates {
 		fmt.Fprintf(w, "\n  %s\n", printable(c.Subject))

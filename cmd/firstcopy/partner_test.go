@@ -83,7 +83,7 @@ func TestPartnerListAndShow(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.apply(t, s.agreement("acme", "    windows: {x12: infinity}\n    limits: {payload: 64MiB, concurrent: 3}\n"))
-	contains(t, squeeze(s.run(t, "partner", "list").must(t)), "PARTNER AS2 ID STATION WINDOW DRIFT CERTIFICATES SINK REVISION CHANGED\n", "acme ACME HUB 14d hold 1 dir:"+s.dir+"/out 1 20")
+	contains(t, squeeze(s.run(t, "partner", "list").must(t)), "PARTNER AS2 ID STATION SFTP WINDOW DRIFT CERTIFICATES SINK REVISION CHANGED\n", "acme ACME HUB - 14d hold 1 dir:"+s.dir+"/out 1 20")
 
 	fingerprint := fingerprintOf(t)
 	page := squeeze(s.run(t, "partner", "show", "acme").must(t))

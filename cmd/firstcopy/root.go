@@ -61,6 +61,7 @@ func newRoot() *cobra.Command {
 		newDeliveryCommand(a),
 		newDocumentCommand(a),
 		newDriftCommand(a),
+		newSFTPCommand(a),
 		newSendCommand(a),
 		newDemoCommand(a),
 	)

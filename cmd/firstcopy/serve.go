@@ -17,6 +17,7 @@ import (
 	"firstcopy/gateway"
 	"firstcopy/gateway/forward"
 	"firstcopy/migrations"
+	"firstcopy/sftpwatch"
 )
 
 // grace is how long an orderly stop waits for messages and forwards under way.
@@ -108,6 +109,7 @@ func gatewayConfig(c configs.Config) (gateway.Config, error) {
 		Transaction: gateway.Transaction(c.Transaction),
 		Forward: forward.Config{Workers: c.Forward.Workers, Attempts: c.Forward.Attempts, Backoff: c.Forward.Backoff,
 			BackoffMax: c.Forward.BackoffMax, Timeout: c.Forward.Timeout},
+		SFTP:  sftpwatch.Config{Partners: c.SFTP.Partners, Lease: c.SFTP.Lease},
 		Grace: grace,
 	}
 	for _, s := range c.Stations {

@@ -14,7 +14,7 @@ func TestUsageErrors(t *testing.T) {
 		{"", []string{"firstcopy needs a subcommand: check-config, delivery, ", "document, drift, ledger, migrate, partner", "hint: firstcopy --help"}},
 		{"serv", []string{`"serv" is no command of firstcopy`, "hint: did you mean serve"}},
 		{"partner shwo", []string{`"shwo" is no command of firstcopy partner`, "hint: did you mean show?"}},
-		{"partner", []string{"firstcopy partner needs a subcommand: apply, list, show, window"}},
+		{"partner", []string{"firstcopy partner needs a subcommand: apply, list, show, test, window"}},
 		{"version --bogus", []string{"unknown flag: --bogus", "hint: firstcopy version --help"}},
 		{"version now", []string{`takes no arguments, not "now"`}},
 		{"ledger show", []string{"firstcopy ledger show needs a control reference"}},

@@ -60,22 +60,32 @@ func begin(node ast.Node) *token.Position {
 }
 
 func (d *Document) structure(node ast.Node, v reflect.Value, path string) {
-	fields := map[string]int{}
-	var known []string
-	for i := range v.NumField() {
-		if name := v.Type().Field(i).Tag.Get("yaml"); name != "" && name != "-" {
-			fields[name] = i
-			known = append(known, name)
-		}
-	}
+	fields := map[string]reflect.Value{}
+	known := named(v, fields, nil)
 	d.entries(node, path, func(key, at string, value ast.Node) {
-		i, ok := fields[key]
+		field, ok := fields[key]
 		if !ok {
 			d.Reportf(at, "unknown key; known here: %s", strings.Join(known, ", "))
 			return
 		}
-		d.value(value, v.Field(i), at)
+		d.value(value, field, at)
 	})
+}
+
+// named collects the fields of a struct by their keys, and the keys in order.
+// Those of a struct tagged ",inline" are the enclosing one's.
+func named(v reflect.Value, fields map[string]reflect.Value, known []string) []string {
+	for i := range v.NumField() {
+		switch name := v.Type().Field(i).Tag.Get("yaml"); name {
+		case "", "-":
+		case ",inline":
+			known = named(v.Field(i), fields, known)
+		default:
+			fields[name] = v.Field(i)
+			known = append(known, name)
+		}
+	}
+	return known
 }
 
 func (d *Document) dictionary(node ast.Node, v reflect.Value, path string) {

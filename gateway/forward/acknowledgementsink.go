@@ -37,13 +37,17 @@ func (o *Outbox) acknowledgementSink(channel string) AcknowledgementSink {
 	return o.config.AcknowledgementSinks[channel]
 }
 
-const channelAS2 = "as2"
+const (
+	channelAS2  = "as2"
+	channelSFTP = "sftp"
+)
 
 // AcknowledgementChannel is the channel on which a delivery's acknowledgements go: the one that it came on. It is "" if the
 // agreement has no address there, so that they are stored and shown, and sent nowhere.
 func AcknowledgementChannel(delivery string, agreement *partners.Agreement) string {
 	switch {
-	case delivery == channelAS2 && agreement.AS2.URL != "":
+	case delivery == channelAS2 && agreement.AS2.URL != "",
+		delivery == channelSFTP && agreement.SFTP != nil && agreement.SFTP.Folders.Acknowledgement != "":
 		return delivery
 	}
 	return ""

@@ -40,6 +40,13 @@ type Config struct {
 	SigningKey func(station string, now time.Time) (smime.Key, error)
 	// AcknowledgementSinks are those of channels beside AS2, by the channel's name.
 	AcknowledgementSinks map[string]AcknowledgementSink
+	Channels             []Channel // that have jobs of their own
+}
+
+// Channel is work that other packages put into the outbox, in a queue of its own.
+type Channel struct {
+	Queue string
+	Add   func(*river.Workers)
 }
 
 // Queues of the outbox. Receipts have their own, so that a dead sink cannot hold back an MDN, and so have acknowledgements.
@@ -91,6 +98,17 @@ func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node 
 	if poll == 0 {
 		poll = 100 * time.Millisecond
 	}
+	queues := map[string]river.QueueConfig{
+		documentQueue: {MaxWorkers: config.Workers},
+		receiptQueue:  {MaxWorkers: config.Workers},
+		upkeepQueue:   {MaxWorkers: 1},
+
+		acknowledgementQueue: {MaxWorkers: config.Workers},
+	}
+	for _, c := range config.Channels {
+		c.Add(workers)
+		queues[c.Queue] = river.QueueConfig{MaxWorkers: config.Workers}
+	}
 	client, err := river.NewClient(quietDriver{riverpgxv5.New(pool)}, &river.Config{
 		ID:                node + "/" + uuid.NewString()[:8],
 		FetchCooldown:     min(poll, 20*time.Millisecond),
@@ -101,13 +119,7 @@ func New(pool *pgxpool.Pool, directory *partners.Directory, config Config, node 
 		RetryPolicy:       backoff{config},
 		// A job whose node died is taken up again after this; no attempt runs longer.
 		RescueStuckJobsAfter: config.Timeout + 5*time.Second,
-		Queues: map[string]river.QueueConfig{
-			documentQueue: {MaxWorkers: config.Workers},
-			receiptQueue:  {MaxWorkers: config.Workers},
-			upkeepQueue:   {MaxWorkers: 1},
-
-			acknowledgementQueue: {MaxWorkers: config.Workers},
-		},
+		Queues:               queues,
 		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(10*time.Minute),
 			func() (river.JobArgs, *river.InsertOpts) { return upkeepArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true})},
 		Workers: workers,
@@ -186,10 +198,11 @@ func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, jobs Jobs) ([]int64, er
 	for _, a := range jobs.Acknowledgements {
 		params = append(params, river.InsertManyParams{Args: a})
 	}
-	return o.enqueue(ctx, tx, params)
+	return o.Insert(ctx, tx, params)
 }
 
-func (o *Outbox) enqueue(ctx context.Context, tx pgx.Tx, params []river.InsertManyParams) ([]int64, error) {
+// Insert inserts jobs, and returns their numbers in order.
+func (o *Outbox) Insert(ctx context.Context, tx pgx.Tx, params []river.InsertManyParams) ([]int64, error) {
 	if len(params) == 0 {
 		return nil, nil
 	}

@@ -25,6 +25,7 @@ import (
 	"firstcopy/internal/pgtest"
 	"firstcopy/mdn"
 	"firstcopy/partners"
+	"firstcopy/sftpwatch"
 )
 
 // HubID is the hub's AS2 name.
@@ -94,6 +95,7 @@ func Config(database string, key smime.Key) gateway.Config {
 		Limits:       gateway.Limits{Body: 64 << 20, BodyIdle: 5 * time.Second, BodyTotal: time.Minute, Concurrent: 256, SpoolMemory: 1 << 20},
 		Transaction:  gateway.Transaction{LockTimeout: 5 * time.Second, StatementTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second, Deadline: 20 * time.Second},
 		Forward:      forward.Config{Workers: 8, Attempts: 5, Backoff: 50 * time.Millisecond, BackoffMax: time.Second, Timeout: 5 * time.Second, Poll: 20 * time.Millisecond},
+		SFTP:         sftpwatch.Config{Look: 20 * time.Millisecond, Lease: 5 * time.Second, Stop: 5 * time.Second},
 	}
 }
 

@@ -42,6 +42,7 @@ stations:
     keys: [{certificate_file: hub.crt, key_file: hub.key}]
 transaction: {lock_timeout: 20s, statement_timeout: 20s, idle_timeout: 20s, deadline: 30s}
 forward: {workers: 4, attempts: 1000, backoff: 50ms, backoff_max: 500ms, timeout: 3s}
+sftp: {lease: 2s}
 `
 
 const agreements = `partners:

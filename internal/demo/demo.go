@@ -1,6 +1,7 @@
 // Package demo plays the main job for somebody who has just built firstcopy: a gateway on a private database, two trading
 // partners who post real AS2 messages to it, and what became of each. It uses the gateway as its users do: the binary is
-// started with a configuration file, agreements are applied with its CLI, and messages go over HTTP.
+// started with a configuration file, agreements are applied with its CLI, messages go over HTTP, and files lie on a partner's
+// SFTP server.
 package demo
 
 import (
@@ -34,6 +35,7 @@ type world struct {
 	pool     *pgxpool.Pool
 	url      string // where partners post to
 	receipts *as2client.ReceiptListener
+	drops    *dropServer // acme's
 	failed   int
 }
 
@@ -81,6 +83,10 @@ func (w *world) setUp(ctx context.Context) (err error) {
 	if w.receipts, err = as2client.ListenReceipts("127.0.0.1:0"); err != nil {
 		return err
 	}
+	if w.drops, err = startDropServer(ctx, w.path("drop/ssh")); err != nil {
+		return err
+	}
+	w.say("SFTP server  %s, %s", w.drops.address, w.drops.kind)
 	if err := w.writeConfig(); err != nil {
 		return err
 	}
@@ -90,7 +96,7 @@ func (w *world) setUp(ctx context.Context) (err error) {
 	if _, err := w.cli(ctx, "partner", "apply", "-f", w.path("agreements.yaml"), "--as", "demo"); err != nil {
 		return err
 	}
-	w.say("agreements   acme (signed and encrypted), globex (asynchronous receipts)")
+	w.say("agreements   acme (signed and encrypted; SFTP), globex (asynchronous receipts)")
 	if w.gateway, err = startGateway(ctx, w.Binary, w.path("firstcopy.yaml"), w.path("gateway.log")); err != nil {
 		return err
 	}
@@ -114,6 +120,9 @@ func (w *world) close() error {
 	}
 	if w.gateway != nil {
 		errs = append(errs, w.gateway.stop(ctx))
+	}
+	if w.drops != nil {
+		w.drops.close()
 	}
 	if w.receipts != nil {
 		errs = append(errs, w.receipts.Close())

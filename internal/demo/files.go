@@ -16,7 +16,7 @@ import (
 
 // writeFiles makes the keys of the hub and its partners, their folders, and an invoice to play with.
 func (w *world) writeFiles() error {
-	for _, dir := range []string{"", "inbox/acme", "inbox/globex"} {
+	for _, dir := range []string{"", "inbox/acme", "inbox/globex", "drop/in", "drop/archive", "drop/answers"} {
 		if err := os.MkdirAll(w.path(dir), 0o755); err != nil {
 			return err
 		}
@@ -103,7 +103,8 @@ forward: {backoff: 500ms, timeout: 10s}
       id: ACME
       station: HUB
       certificates: [{file: acme.crt}]
-    window: 14d
+%s    window: 14d
+    acknowledge: {edifact: contrl}
     sink: %q
   - name: globex
     as2:
@@ -114,7 +115,7 @@ forward: {backoff: 500ms, timeout: 10s}
       allow_private: true
     window: 30d
     sink: %q
-`, "dir:"+w.path("inbox/acme"), w.receipts.URL(), "dir:"+w.path("inbox/globex"))
+`, w.sftpTerms(), "dir:"+w.path("inbox/acme"), w.receipts.URL(), "dir:"+w.path("inbox/globex"))
 	return os.WriteFile(w.path("agreements.yaml"), []byte(agreements), 0o644)
 }
 

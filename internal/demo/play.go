@@ -66,7 +66,7 @@ func (w *world) play(ctx context.Context) error {
 		{step: step{title: "a message in acme's name, signed by a stranger", answer: mdn.AuthenticationFailed, into: "acme"}, from: forged, payload: invoice("INV2026002", "50.00"), id: "<retry-1@acme.example>"},
 		{step: step{title: "acme's good resend under the same Message-ID", verdict: "first", answer: mdn.Processed, forwarded: 1, into: "acme"}, from: acme, payload: invoice("INV2026002", "50.00"), id: "<retry-1@acme.example>"},
 	}
-	w.say("\n    %-46s  %-44s %-5s %-10s %s", "what the partner does", "disposition", "MIC", "verdict", "forwarded")
+	w.say("\n      %-46s  %-44s %-5s %-10s %s", "what the partner does", "disposition", "MIC", "verdict", "forwarded")
 	for i, s := range steps {
 		if s.message.Body == nil {
 			if s.message, err = prepare(s.from, s.payload, s.id); err != nil {
@@ -81,7 +81,7 @@ func (w *world) play(ctx context.Context) error {
 			first = answer
 		}
 	}
-	return nil
+	return w.playDrops(ctx, len(steps)+1)
 }
 
 func (w *world) partner(name, id string) (as2client.Partner, error) {
@@ -172,7 +172,7 @@ func (w *world) line(number int, s step, a as2client.Answer, verdict string, for
 	if s.async {
 		words += "  (asynchronous)"
 	}
-	w.say("%s %d %-46s  %-44s %-5s %-10s %s", mark, number, s.title, words, mic, verdict, went)
+	w.say("%s %2d %-46s  %-44s %-5s %-10s %s", mark, number, s.title, words, mic, verdict, went)
 	for _, f := range faults {
 		w.say("       %s", f)
 	}
@@ -185,13 +185,14 @@ func (w *world) verdict(ctx context.Context, messageID string) (kind string, err
 	return kind, err
 }
 
-// drain waits until no document is on its way any more.
+// drain waits until no document and no acknowledgement is on its way any more.
 func (w *world) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
 		var pending int
-		if err := w.pool.QueryRow(ctx, `SELECT count(*) FROM document WHERE state = 'pending'`).Scan(&pending); err != nil {
+		if err := w.pool.QueryRow(ctx, `SELECT (SELECT count(*) FROM document WHERE state = 'pending')
+			+ (SELECT count(*) FROM acknowledgement_transmission WHERE state = 'pending')`).Scan(&pending); err != nil {
 			return fmt.Errorf("waiting for the outbox: %w", err)
 		}
 		if pending == 0 {
