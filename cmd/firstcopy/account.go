@@ -83,7 +83,8 @@ type eventDetail struct {
 	Outcome         string `json:"outcome"`
 	Code            string `json:"code"`
 	Problem         string `json:"problem"`
-	MessageID       string `json:"message_id"`
+	MessageID       string `json:"message_id"` // of the AS2 message that carried it
+	File            string `json:"file"`       // as which it was put on the SFTP server
 
 	Lineage *dedup.Lineage `json:"lineage"`
 }

@@ -160,6 +160,8 @@ func (l *lineOutput) explainAcknowledgement() []string {
 	d := &l.detail
 	name := strings.ToUpper(d.Acknowledgement) + " " + d.Number
 	switch {
+	case l.Event == dedup.AcknowledgementSent && d.File != "":
+		return []string{name, "put on the partner's server as " + d.File}
 	case l.Event == dedup.AcknowledgementSent:
 		return []string{name, "as message " + d.MessageID, "taken by the partner at " + d.URL + " with receipt " + d.Receipt}
 	case l.Event == dedup.AcknowledgementStuck:
