@@ -335,21 +335,3 @@ func TestManyDocumentsAreComparedInPart(t *testing.T) {
 		t.Errorf("%s with %d stale, want it forwarded, for 200 of them were not compared", late.Verdict, len(late.Lineage.Stale))
 	}
 }
-
-// A node of the release before still finds its function, and the two agree on what is known.
-func TestTheReleaseBeforeStillRegisters(t *testing.T) {
-	t.Parallel()
-	pool := pgtest.New(t)
-	before := `SELECT coalesce((ledger_register(1, gen_random_uuid(), 'n', 'held', 1::smallint, '{}', $1, 'edifact', '4012345000009', '', '5412345000013', '',
-		'{INVOIC}', false, sha256('a'), sha256('a'), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), interval '14 days', false)).verdict, 'first')`
-	if got := column[string](t, pool, before, "OLD"); got[0] != "first" {
-		t.Errorf("the old function says %s", got[0])
-	}
-	if got := register(t, pool, 1, entry(reference("OLD"), "a", "a", fortnight))[0]; got.Verdict != dedup.Duplicate {
-		t.Errorf("the new one then says %s", got.Verdict)
-	}
-	register(t, pool, 1, entry(reference("NEW"), "a", "a", fortnight))
-	if got := column[string](t, pool, before, "NEW"); got[0] != "duplicate" {
-		t.Errorf("the old one says %s of what the new one has registered", got[0])
-	}
-}

@@ -1,12 +1,5 @@
 -- Documents beyond their interchanges: which replaces, changes or cancels which, in what order, and what came too late.
 
--- What a partner's references need beside their fields to be keys, by agreement: the interchange's date, or its content.
--- The primary key is built anew, under a lock: on a large ledger this is a step for a quiet hour.
-ALTER TABLE dedup_key ADD COLUMN discriminant text COLLATE "C" NOT NULL DEFAULT '';
-ALTER TABLE dedup_key DROP CONSTRAINT dedup_key_pkey;
-ALTER TABLE dedup_key ADD CONSTRAINT dedup_key_pkey PRIMARY KEY (control_reference, partner_id, standard, sender,
-    sender_qualifier, recipient, recipient_qualifier, message_types, test, discriminant);
-
 -- How a document's interchange relates to what came before; null where it does not.
 ALTER TABLE document ADD COLUMN lineage jsonb;
 
@@ -410,18 +403,26 @@ BEGIN
     PERFORM lineage_lock(p_partner, v_names);
 END $$;
 
--- ledger_decide decides one copy of an interchange, and writes its event. It takes the place of ledger_register, which stays for
--- nodes of the release before. What is new, where an interchange has numbered documents (p_lineage, see lineage_judge):
+-- ledger_decide decides one copy of an interchange, and writes its event. It is the whole of the ledger's logic:
+--
+--   first      the reference was unknown; it is armed until now + p_window
+--   duplicate  this content, raw or canonical, has been seen under the reference, in whatever epoch
+--   reuse      other content, after the window: armed anew, as the next epoch
+--   drift      other content, inside the window; recorded as p_drift says
+--
+-- and, where an interchange has numbered documents (p_lineage, see lineage_judge):
 --
 --   amendment  the reference was unknown, or known with other content, and documents supersede, change or cancel what is known
 --   stale      all its documents are older than what has been forwarded of theirs
 --   duplicate  also: all its documents are known, or say that they are copies of what is known, and agreed not to be forwarded
 --
--- Document numbers are locked before references, so that every transaction takes locks in one order; a known reference is looked
--- at first, so that a storm of duplicates locks nothing.
+-- A duplicate takes no row lock and writes nothing but its event, so a storm of them does not queue up. Where a race is
+-- lost, somebody else has committed, and the loop's next statement, at READ COMMITTED, sees the winner's row. Document numbers
+-- are locked before references, so that every transaction takes locks in one order; a known reference is looked at first.
 --
--- It returns NULL for a first copy of which nothing is to be told, and else words: verdict, late, key, epoch, document, state of
--- the document, and its lineage as JSON or nothing.
+-- It runs for every message, so its two common paths take two statements each. It returns NULL for a first copy of which
+-- nothing is to be told, and else words: verdict, late, key, epoch, document, state of the document, and its lineage as JSON or
+-- nothing. OUT parameters would be looked up in the catalogue at every call.
 CREATE FUNCTION ledger_decide(
     p_partner bigint, p_delivery uuid, p_node text, p_drift text, p_content_version smallint, p_detail jsonb,
     p_control text, p_standard text, p_sender text, p_sender_qualifier text, p_recipient text, p_recipient_qualifier text,
