@@ -86,7 +86,8 @@ WHERE EXISTS (SELECT FROM sftp_poll WHERE partner_id = $1 AND owner = $2 AND fen
 ORDER BY name
 ON CONFLICT ON CONSTRAINT sftp_file_pkey DO UPDATE
 SET size = excluded.size, mtime = excluded.mtime, state = 'claimed', owner = excluded.owner, fence = excluded.fence,
-	expires_at = excluded.expires_at, delivery_id = NULL, job_id = excluded.job_id, digest = NULL, moved_to = '', attempts = 0, reason = '',
+	expires_at = excluded.expires_at, delivery_id = NULL, job_id = excluded.job_id, digest = NULL,
+	moved_to = '', attempts = 0, reason = '',
 	seen_at = CASE WHEN f.size = excluded.size AND f.mtime = excluded.mtime THEN f.seen_at ELSE now() END
 WHERE f.state <> 'claimed' OR f.expires_at < now()
 RETURNING name, now() - seen_at`

@@ -82,7 +82,7 @@ func (l *link) hop(ctx context.Context, h *partners.Hop) (*ssh.Client, error) {
 		}}
 	config.KeyExchanges, config.Ciphers, config.MACs = offers(&h.Algorithms)
 	stop := context.AfterFunc(ctx, l.close)
-	connection, channels, requests, err := handshake(conn, address, config)
+	client, err := handshake(conn, address, config)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -92,19 +92,22 @@ func (l *link) hop(ctx context.Context, h *partners.Hop) (*ssh.Client, error) {
 		}
 		return nil, dialFault(at, address, err)
 	}
-	l.server.Address, l.server.Version = address, string(connection.ServerVersion())
-	if told, ok := connection.(ssh.AlgorithmsConnMetadata); ok {
+	l.server.Address, l.server.Version = address, string(client.ServerVersion())
+	if told, ok := client.Conn.(ssh.AlgorithmsConnMetadata); ok {
 		l.server.Algorithms = told.Algorithms()
 	}
-	client := ssh.NewClient(connection, channels, requests)
 	l.hops = append(l.hops, client)
 	return client, nil
 }
 
 // handshake contains the library's panics, which a hostile server may have found.
-func handshake(conn net.Conn, address string, config *ssh.ClientConfig) (c ssh.Conn, channels <-chan ssh.NewChannel, requests <-chan *ssh.Request, err error) {
+func handshake(conn net.Conn, address string, config *ssh.ClientConfig) (c *ssh.Client, err error) {
 	defer contain(&err)
-	return ssh.NewClientConn(conn, address, config)
+	connection, channels, requests, err := ssh.NewClientConn(conn, address, config)
+	if err != nil {
+		return nil, err
+	}
+	return ssh.NewClient(connection, channels, requests), nil
 }
 
 // reach opens the connection that SSH runs over. The outermost is the link's to close.

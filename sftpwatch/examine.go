@@ -101,7 +101,8 @@ func plan(f entry, k known, a *partners.Agreement, rank int) string {
 	case k.state == refused && same:
 		return "refused; it goes to the error folder"
 	case k.state == incomplete && same:
-		return fmt.Sprintf("incomplete; it waits for the rest, another %s at most", max(0, terms.Ready.Grace.Duration()-k.since).Round(time.Second))
+		left := max(0, terms.Ready.Grace.Duration()-k.since)
+		return fmt.Sprintf("incomplete; it waits for the rest, another %s at most", left.Round(time.Second))
 	case f.size == 0:
 		return "empty: " + string(terms.Empty)
 	case f.size > int64(a.Limits.Payload):
@@ -165,7 +166,8 @@ func algorithmHint(offers *ssh.AlgorithmNegotiationError) string {
 		}
 	}
 	if len(usable) > 0 {
-		return fmt.Sprintf("the server is old; ask the partner to renew it, or agree on weak algorithms: algorithms: {%s: [%s]}", where, strings.Join(usable, ", "))
+		return fmt.Sprintf("the server is old; ask the partner to renew it, or agree on weak algorithms: algorithms: {%s: [%s]}",
+			where, strings.Join(usable, ", "))
 	}
 	if hostKey {
 		return "the server has no key of a pinned type; ask the partner for its host keys"

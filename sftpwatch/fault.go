@@ -84,7 +84,8 @@ func sftpKind(err error) Kind {
 		return KindTimeout
 	case errors.Is(err, context.Canceled):
 		return KindStopped
-	case errors.Is(err, sftp.ErrSSHFxConnectionLost), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+	case errors.Is(err, sftp.ErrSSHFxConnectionLost), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, net.ErrClosed):
 		return KindLost
 	}
 	return KindProtocol

@@ -67,7 +67,8 @@ func (g *guard) next() error {
 	if !g.started && (head[4] != packetVersion || length > maxPacket) {
 		text := make([]byte, 200)
 		n, _ := g.from.Read(text)
-		return &Fault{Kind: KindProtocol, Doing: "opening SFTP", Err: fmt.Errorf("the server sent text instead of SFTP: %s", shown(string(head[:5])+string(text[:n])))}
+		return &Fault{Kind: KindProtocol, Doing: "opening SFTP",
+			Err: fmt.Errorf("the server sent text instead of SFTP: %s", shown(string(head[:5])+string(text[:n])))}
 	}
 	g.started = true
 	if length < 5 || length > maxPacket {

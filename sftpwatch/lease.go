@@ -46,7 +46,8 @@ FROM unnest($3::bigint[], $4::bigint[]) AS held (partner_id, fence)
 WHERE f.partner_id = held.partner_id AND f.fence = held.fence AND f.owner = $1 AND f.state = 'claimed'`
 
 	releaseSQL = `
-UPDATE sftp_poll SET expires_at = '-infinity', due_at = now() + $4::interval, last_poll_at = now(), error_kind = $5, last_error = left($6, 2000),
+UPDATE sftp_poll SET expires_at = '-infinity', due_at = now() + $4::interval, last_poll_at = now(),
+	error_kind = $5, last_error = left($6, 2000),
 	failures = CASE WHEN $5 = '' THEN 0 ELSE failures + 1 END, last_good_at = CASE WHEN $5 = '' THEN now() ELSE last_good_at END,
 	last_file_at = CASE WHEN $7 > 0 THEN now() ELSE last_file_at END,
 	listed = CASE WHEN $5 = '' THEN $8 ELSE listed END, waiting = CASE WHEN $5 = '' THEN $9 ELSE waiting END,

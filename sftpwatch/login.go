@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -158,8 +157,10 @@ func answers(password string) ssh.KeyboardInteractiveChallenge {
 
 func asksForPassword(question string) bool {
 	question = strings.ToLower(question)
-	if slices.ContainsFunc([]string{"one-time", "otp", "token", "code", "new password"}, func(s string) bool { return strings.Contains(question, s) }) {
-		return false
+	for _, other := range []string{"one-time", "otp", "token", "code", "new password"} {
+		if strings.Contains(question, other) {
+			return false
+		}
 	}
 	return strings.Contains(question, "password") || strings.Trim(question, " :") == ""
 }
