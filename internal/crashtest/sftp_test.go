@@ -3,13 +3,13 @@
 package crashtest_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +96,7 @@ const sftpAgreement = `
       interval: 200ms
       after: %[6]s
       timeouts: {connect: 5s, request: 5s, list: 5s, file: 10s}
+    acknowledge: {edifact: contrl}
     sink: dir:%[7]s
 `
 
@@ -270,6 +271,36 @@ func (f *fetching) forwardedTwice() (found []violation) {
 	return found
 }
 
+var answered = regexp.MustCompile(`UCI\+([A-Z0-9]+)`)
+
+// acknowledged wants a functional acknowledgement for every reference, none of them twice, and no half one left.
+func (f *fetching) acknowledged() (found []violation) {
+	f.tb.Helper()
+	references, files := map[string]bool{}, map[string]string{}
+	for i := range sftpPartners {
+		folder := fmt.Sprintf("p%d/ack/", i)
+		for _, name := range f.server.Names(folder) {
+			content, _ := f.server.Read(folder + name)
+			if strings.HasPrefix(name, ".") {
+				found = append(found, violation{"no half acknowledgement is left", folder + name})
+			}
+			if other, twice := files[content]; twice {
+				found = append(found, violation{"each acknowledgement once", folder + name + " and " + other})
+			}
+			files[content] = folder + name
+			for _, m := range answered.FindAllStringSubmatch(content, -1) {
+				references[m[1]] = true
+			}
+		}
+	}
+	for _, name := range f.dropper.all() {
+		if reference, _, _ := strings.Cut(name, " "); !references[reference] {
+			found = append(found, violation{"everything put is acknowledged", name})
+		}
+	}
+	return found
+}
+
 // finish lets the nodes clear the folders, and compares what was forwarded with what was put.
 func (f *fetching) finish() []violation {
 	f.tb.Helper()
@@ -299,11 +330,7 @@ func (f *fetching) finish() []violation {
 			found = append(found, violation{"nothing whole is an error", fmt.Sprintf("%q", names)})
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := f.pool.Ping(ctx); err != nil {
-		f.tb.Fatal(err)
-	}
+	found = append(found, f.acknowledged()...)
 	for _, n := range f.nodes {
 		if err := n.stop(); err != nil {
 			found = append(found, violation{"orderly stop", err.Error()})
