@@ -98,3 +98,7 @@ CREATE TABLE payload_stage (
     document_id uuid        NOT NULL CONSTRAINT payload_stage_pkey PRIMARY KEY,
     staged_at   timestamptz NOT NULL DEFAULT now()
 );
+
+-- River's indexes for searching jobs by arguments and by metadata, which nobody does here: every insertion and every change of
+-- a job's state would write both, and they are GIN.
+DROP INDEX IF EXISTS river_job_args_index, river_job_metadata_index;

@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"firstcopy/internal/as2client"
 	"firstcopy/internal/as2test"
@@ -41,9 +44,10 @@ func BenchmarkGateway(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		rsaBefore := rsaTime(b)
-		start, before := time.Now(), cpuTime(b, g.cmd.Process.Pid)
+		start, before, beforeDatabase := time.Now(), cpuTime(b, g.cmd.Process.Pid), databaseTime(b, database)
 		postAll(b, messages[warm:], clients)
 		took, spent := time.Since(start), cpuTime(b, g.cmd.Process.Pid)-before
+		b.ReportMetric(float64((databaseTime(b, database)-beforeDatabase).Microseconds())/counted, "database-cpu-µs/message")
 		per, private := spent/counted, (rsaBefore+rsaTime(b))/2
 		b.ReportMetric(float64(per.Microseconds()), "cpu-µs/message")
 		b.ReportMetric(float64(private.Microseconds()), "rsa-µs")
@@ -98,7 +102,8 @@ func postAll(b *testing.B, messages []as2client.Prepared, clients int) {
 	wait.Wait()
 }
 
-// cpuTime is what a process has used so far, user and system (proc(5), stat fields 14 and 15, in hundredths of seconds).
+// cpuTime is what a process and its ended children have used so far, user and system (proc(5), stat fields 14 to 17, in
+// hundredths of seconds).
 func cpuTime(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -106,11 +111,45 @@ func cpuTime(b *testing.B, pid int) time.Duration {
 		b.Fatal(err)
 	}
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	var user, system int
-	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+	ticks := 0
+	for _, field := range fields[11:15] {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// databaseTime is what the database server's processes have used, those of ended connections included.
+func databaseTime(b *testing.B, url string) time.Duration {
+	b.Helper()
+	conn, err := pgx.Connect(b.Context(), url)
+	if err != nil {
 		b.Fatal(err)
 	}
-	return time.Duration(user+system) * 10 * time.Millisecond
+	defer conn.Close(b.Context())
+	var file string
+	if err := conn.QueryRow(b.Context(), `SELECT pg_read_file('postmaster.pid')`).Scan(&file); err != nil {
+		b.Fatal(err)
+	}
+	line, _, _ := strings.Cut(file, "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		b.Fatal(err)
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	total := cpuTime(b, pid)
+	for _, child := range strings.Fields(string(children)) {
+		if pid, err := strconv.Atoi(child); err == nil {
+			total += cpuTime(b, pid)
+		}
+	}
+	return total
 }
 
 // rsaTime is the CPU time of one RSA-2048 decryption and one signature.
