@@ -38,11 +38,12 @@ check: ## formatting, vet, staticcheck, direction of imports
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test -count=1 .
 
+# Four packages at a time: half of them wait for servers most of the time.
 test: ## all tests in random order (PKG=./mdn/... for some)
-	$(WITHPG) -- $(GO) test -shuffle=on $(PKG)
+	$(WITHPG) -- $(GO) test -p 4 -shuffle=on $(PKG)
 
 race: ## the same under the race detector
-	$(WITHPG) -- $(GO) test -race -shuffle=on $(PKG)
+	$(WITHPG) -- $(GO) test -p 4 -race -shuffle=on $(PKG)
 
 soak: ## fifty SFTP partners, good and bad, for ten minutes under the race detector (SOAK=1m for less)
 	$(WITHPG) -- $(GO) test -race -count=1 -timeout 60m -run TestSoak -v ./internal/sftpproof -args -soak $(SOAK)
