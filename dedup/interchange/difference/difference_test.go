@@ -71,6 +71,18 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// A document in XML that is one line is shown by its tags, and how it is indented does not count.
+func TestMarkup(t *testing.T) {
+	t.Parallel()
+	none := interchange.Separators{}
+	before := "\xef\xbb\xbf<?xml version='1.0'?><Invoice><ID>7</ID><Amount>10 > 9</Amount></Invoice>"
+	after := "<?xml version='1.0'?>\n<Invoice>\n  <ID>7</ID>\n  <Amount>11 > 9</Amount>\n</Invoice>\n"
+	want := " <?xml version='1.0'?>\n <Invoice>\n <ID>7</ID>\n-<Amount>10 > 9</Amount>\n+<Amount>11 > 9</Amount>\n </Invoice>\n"
+	if got := script(difference.Between(split(t, before, none), split(t, after, none))); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestHunks(t *testing.T) {
 	t.Parallel()
 	var a, b []string

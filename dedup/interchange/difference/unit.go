@@ -19,18 +19,28 @@ const MaxUnits = 50_000
 const maxText = 2000
 
 // Split takes a content apart: into segments if its separators are known, and
-// else into lines. It reports whether that was all of it.
+// else into lines, of which those of markup end between two tags as well, and
+// begin behind their blanks. It reports whether that was all of it.
 func Split(octets []byte, s interchange.Separators) (units []Unit, whole bool) {
 	if bytes.HasPrefix(octets, []byte("UNA")) && len(octets) > 9 && octets[8] == s.Terminator {
 		units = append(units, Unit{Text: interchange.Text(octets[:9]), key: "UNA"}) // what it says is in s
 		octets = octets[9:]
 	}
+	octets = bytes.TrimPrefix(octets, []byte("\xef\xbb\xbf")) // a byte order mark means nothing
+	tagged := bytes.HasPrefix(bytes.TrimLeft(octets, " \t\r\n"), []byte("<"))
 	for len(octets) > 0 {
 		if len(units) == MaxUnits {
 			return units, false
 		}
 		var part []byte
-		if s.Terminator == 0 {
+		switch {
+		case s.Terminator == 0 && tagged:
+			part, octets = cutTag(octets)
+			if part = bytes.TrimSpace(part); len(part) > 0 {
+				units = append(units, line(part))
+			}
+			continue
+		case s.Terminator == 0:
 			part, octets, _ = bytes.Cut(octets, []byte("\n"))
 			units = append(units, line(bytes.TrimSuffix(part, []byte("\r"))))
 			continue
@@ -44,6 +54,20 @@ func Split(octets []byte, s interchange.Separators) (units []Unit, whole bool) {
 }
 
 func line(octets []byte) Unit { return Unit{Text: shown(octets), key: string(octets)} }
+
+// cutTag cuts markup off up to a line break or the end of a tag that another
+// one follows: documents in XML are often one line.
+func cutTag(octets []byte) (first, rest []byte) {
+	for i, c := range octets {
+		switch {
+		case c == '\n':
+			return octets[:i], octets[i+1:]
+		case c == '>' && i+1 < len(octets) && octets[i+1] == '<':
+			return octets[:i+1], octets[i+1:]
+		}
+	}
+	return octets, nil
+}
 
 // cutSegment cuts the first segment off. A released terminator ends none.
 func cutSegment(octets []byte, s interchange.Separators) (first, rest []byte) {
