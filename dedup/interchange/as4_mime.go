@@ -2,6 +2,7 @@ package interchange
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"strings"
 )
 
@@ -108,24 +109,31 @@ func readMIME(s *scanner, ic *Interchange) {
 	h, _ := parseMIME(s.need(lookahead))
 	s.advance(h.width)
 	delimiter := []byte("--" + h.boundary)
-	parts := 0
-	for root := false; !root; {
-		if !s.passDelimiter(delimiter, nil) {
-			s.abandonParts(ic, noRoot)
-			return
-		}
+	if !s.passDelimiter(delimiter, nil) {
+		s.abandonParts(ic, noRoot)
+		return
+	}
+	var before [][sha256.Size]byte // the parts before the root
+	for {
 		part, ok := parseMIME(s.need(lookahead))
-		if parts++; !ok || parts > maxParts {
+		if !ok || len(before) == maxParts {
 			s.abandonParts(ic, noRoot)
 			return
 		}
-		if root = h.start == "" || strings.Trim(part.id, "<>") == strings.Trim(h.start, "<>"); root {
+		s.advance(part.width)
+		if h.start == "" || strings.Trim(part.id, "<>") == strings.Trim(h.start, "<>") {
 			if part.encoding == "base64" || part.encoding == "quoted-printable" {
 				s.abandonParts(ic, badEncoding)
 				return
 			}
-			s.advance(part.width)
+			break
 		}
+		m.part.begin("part", nil)
+		if !s.passDelimiter(delimiter, &m.part) {
+			s.abandonParts(ic, noRoot)
+			return
+		}
+		before = append(before, m.part.sum())
 	}
 	if !m.readDocument() {
 		return
@@ -134,6 +142,9 @@ func readMIME(s *scanner, ic *Interchange) {
 		m.forget()
 		s.abandonParts(ic, noRoot)
 		return
+	}
+	for _, sum := range before {
+		m.forms[0].digest(sum)
 	}
 	m.parts(delimiter)
 	m.complete()
@@ -149,7 +160,7 @@ func (s *scanner) abandonParts(ic *Interchange, why irregularity) {
 	s.drain()
 }
 
-// parts adds the parts behind the root to the content: the digest of each one's
+// parts adds the parts behind the root to the content, as those before it are: the digest of each one's
 // octets, without its header.
 func (m *markup) parts(delimiter []byte) {
 	if !m.passDelimiter(delimiter, nil) {

@@ -105,11 +105,12 @@ func (s *eventSet) take(wanted bool) (msg Message) {
 	}
 	s.key = key
 	s.addKey(key, sum, claimed || declared)
-	s.hashes.add(sum)
+	content := sha256.Sum256(e.Content())
+	s.hashes.add(content)
 	if !wanted {
 		return msg
 	}
-	msg = Message{Group: -1, Type: brief(e.Type()), Number: brief(key), Date: brief(e.Get("eventTime")), Declared: -1, Digest: sum}
+	msg = Message{Group: -1, Type: brief(e.Type()), Number: brief(key), Date: brief(e.Get("eventTime")), Declared: -1, Digest: content}
 	if declared {
 		msg.Function, msg.Effect = "error-declaration", Cancel
 		if of <= maxDocumentIdentity {
@@ -233,6 +234,7 @@ func epcisPaths() *step {
 			events.add(where + "*").event = true
 		}
 	}
+	root.add("EPCISBody").closed = true
 	for _, data := range [...]string{"EPCISHeader/extension/EPCISMasterData", "EPCISHeader/EPCISMasterData"} {
 		root.add(data).document = func(*xmltoken.Reader) *dialect { return anyDocument }
 	}
@@ -256,6 +258,10 @@ func (m *markup) identifyEvents(created []byte) {
 	switch {
 	case m.tooMuch:
 		m.flag(outOfBounds)
+		ic.Standard = Content
+		return
+	case m.beside: // it would not count
+		m.flag(besideEvents)
 		ic.Standard = Content
 		return
 	case s.hashes.empty():

@@ -214,7 +214,10 @@ func (e *epcisJSON) body(member *jsonName) {
 		e.event()
 	case (name == "queryResults" || name == "resultsBody") && e.kind == jsontoken.ObjectStart:
 		e.members(e.body)
+	case name == "queryName", name == "subscriptionID":
+		e.skip()
 	default:
+		e.beside = true
 		e.skip()
 	}
 }

@@ -64,6 +64,23 @@ func epcisDocument(events ...string) string {
 		`"epcisBody":{"eventList":[` + strings.Join(events, ",") + `]}}`
 }
 
+// What the standard's hash cannot tell apart is other content all the same, and so is what stands beside the events.
+func TestEPCISContentIsFramed(t *testing.T) {
+	t.Parallel()
+	const other = `,"x:l":{"x:i":"1"},"x:m":"2"`
+	for name, pair := range map[string][2]string{
+		"nesting":                     {epcisDocument(event + other), epcisDocument(event + `,"x:l":{"x:i":"1","x:m":"2"}`)},
+		"a value that looks like two": {epcisDocument(event + `,"x:a":"1x:b=2"`), epcisDocument(event + `,"x:a":"1","x:b":"2"`)},
+		"beside the events":           {epcisDocument(event), strings.Replace(epcisDocument(event), `"epcisBody":{`, `"epcisBody":{"events":[1],`, 1)},
+		"beside them in XML": {"<e:EPCISDocument xmlns:e='urn:epcglobal:epcis:xsd:2' schemaVersion='2.0'><EPCISBody><EventList><ObjectEvent><action>ADD</action></ObjectEvent></EventList></EPCISBody></e:EPCISDocument>",
+			"<e:EPCISDocument xmlns:e='urn:epcglobal:epcis:xsd:2' schemaVersion='2.0'><EPCISBody><EventList><ObjectEvent><action>ADD</action></ObjectEvent></EventList><extension><x/></extension></EPCISBody></e:EPCISDocument>"},
+	} {
+		if a, b := one(t, pair[0]), one(t, pair[1]); a.Content == b.Content || a.Standard != interchange.EPCIS {
+			t.Errorf("%s: equal, or %s", name, a.Standard)
+		}
+	}
+}
+
 func TestEPCISKeys(t *testing.T) {
 	t.Parallel()
 	const id = `,"eventID":"urn:uuid:5f3c"`

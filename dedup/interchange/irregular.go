@@ -52,6 +52,7 @@ const (
 	badEncoding
 	noRoot
 	noDocument
+	besideEvents
 	duplicateMember
 	irregularities
 )
@@ -104,6 +105,7 @@ var irregularTexts = [irregularities]string{
 	badEncoding:           "character encoding not supported",
 	noRoot:                "no root element in the first 64 KiB",
 	noDocument:            "no business document in the envelope",
+	besideEvents:          "content beside the events",
 	duplicateMember:       "member of a JSON object given twice",
 }
 

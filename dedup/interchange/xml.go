@@ -75,6 +75,7 @@ type markup struct {
 	gs1                bool     // a document inside is of GS1 XML
 	events             eventSet
 	tooMuch            bool // an event is beyond the bounds
+	beside             bool // an EPCIS body holds something else than events
 }
 
 func readXML(s *scanner, ic *Interchange) {
@@ -100,7 +101,7 @@ func (s *scanner) openMarkup(ic *Interchange) *markup {
 	m.to, m.form, m.mute = &m.envelope, &m.forms[0], 0
 	m.at, m.capture, m.open = m.at[:0], nil, nil
 	m.events.reset()
-	m.dialect, m.gs1, m.tooMuch, m.nameless = nil, false, false, false
+	m.dialect, m.gs1, m.tooMuch, m.beside, m.nameless = nil, false, false, false, false
 	m.documents, m.signals, m.kind = 0, 0, ""
 	return m
 }
@@ -216,6 +217,7 @@ func (m *markup) start() {
 		}
 	} else if parent := m.at[n-1]; parent != nil {
 		st = parent.child(m.x)
+		m.beside = m.beside || st == nil && parent.closed
 	}
 	m.at = append(m.at, st)
 	if st != nil {

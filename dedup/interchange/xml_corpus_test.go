@@ -1,9 +1,9 @@
 package interchange_test
 
 import (
-	"encoding/hex"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -107,9 +107,10 @@ func TestCorpusHashes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// Without the ids that they claim, events are known by their hashes.
+		unclaimed := regexp.MustCompile(`"eventID"\s*:\s*"[^"]*"\s*,`).ReplaceAllString(string(payload), "")
 		for i, want := range []string{"df652366", "32547b23"} {
-			digest := one(t, string(payload)).Messages[i].Digest
-			if got := hex.EncodeToString(digest[:4]); got != want {
+			if got := one(t, unclaimed).Messages[i].Number; !strings.HasPrefix(got, "ni:///sha-256;"+want) {
 				t.Errorf("event %d: %s, want %s", i, got, want)
 			}
 		}

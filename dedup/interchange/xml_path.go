@@ -57,6 +57,7 @@ func codeOf(name string) xmltoken.Code {
 type step struct {
 	name     xmltoken.Code
 	children []*step
+	closed   bool  // nothing may be in it but the children
 	any      *step // for every other child whose name ends in suffix
 	suffix   string
 

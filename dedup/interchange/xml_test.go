@@ -328,3 +328,18 @@ func TestXMLBehindManyMessages(t *testing.T) {
 		}
 	}
 }
+
+// The parts before the root of an AS4 message count, as those behind it do.
+func TestAS4PartsBeforeTheRoot(t *testing.T) {
+	t.Parallel()
+	message := func(payload string) string {
+		return "Content-Type: multipart/related; boundary=b; start=\"<root>\"\r\n\r\n--b\r\nContent-Type: text/xml\r\nContent-ID: <p>\r\n\r\n" + payload +
+			"\r\n--b\r\nContent-Type: application/soap+xml\r\nContent-ID: <root>\r\n\r\n" +
+			"<s:Envelope xmlns:s='http://www.w3.org/2003/05/soap-envelope'><s:Header><m:Messaging xmlns:m='http://docs.oasis-open.org/ebxml-msg/ebms/v3.0/ns/core/200704/'>" +
+			"<m:UserMessage><m:MessageInfo><m:MessageId>1@a</m:MessageId></m:MessageInfo></m:UserMessage></m:Messaging></s:Header><s:Body/></s:Envelope>\r\n--b--\r\n"
+	}
+	a, b := one(t, message("100")), one(t, message("999"))
+	if a.Standard != interchange.AS4 || a.Control != "1@a" || b.Control != "1@a" || a.Content == b.Content {
+		t.Errorf("%s %q %q, equal content %v", a.Standard, a.Control, b.Control, a.Content == b.Content)
+	}
+}

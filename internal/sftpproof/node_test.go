@@ -81,7 +81,7 @@ func (n *node) serve() {
 		n.tb.Fatal(err)
 	}
 	n.cmd = exec.Command(n.binary, "serve", "-c", filepath.Join(n.dir, "node.yaml"))
-	n.cmd.Env = append(os.Environ(), configs.EnvDatabaseURL+"="+n.database)
+	n.cmd.Env = append(os.Environ(), configs.EnvDatabaseURL+"="+n.database, "GOGC=100") // what is held shows sooner
 	out, err := n.cmd.StderrPipe()
 	if err != nil {
 		n.tb.Fatal(err)

@@ -37,6 +37,16 @@ func orderOf(rules ...rule) *order {
 	return o
 }
 
+// rule is that of a property, which has one.
+func (o *order) rule(p Property) rule {
+	for _, r := range o.rules {
+		if r.property == p {
+			return r
+		}
+	}
+	return rule{inside: none}
+}
+
 const (
 	cbv = "https://ref.gs1.org/cbv/"
 	voc = "https://gs1.org/voc/"
@@ -85,6 +95,8 @@ var declarationOrder = orderOf(
 
 // excluded are the properties that are no part of the hash (CBV 2.0 §8.9.1).
 var excluded = orderOf(is("eventID"), is("recordTime"), is("errorDeclaration"), is("type"), is("isA"), is("comment")).ruled
+
+var declarationProperty = number("errorDeclaration")
 
 func number(name string) Property {
 	if properties[name] == 0 {
