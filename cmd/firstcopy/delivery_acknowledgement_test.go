@@ -76,5 +76,6 @@ func TestDeliveryAcknowledgement(t *testing.T) {
 	contains(t, account, "acknowledged", "CONTRL 1: accepted, for delivery "+first, "CONTRL 1: accepted, for delivery "+duplicate)
 	contains(t, squeeze(s.run(t, "ledger", "show", "R4").must(t)), "acknowledgement stuck", "CONTRL 4\nthe last attempt failed: ",
 		"acknowledgement resent CONTRL 4\nsent again by pat: they are back")
-	contains(t, squeeze(s.run(t, "partner", "show", "globex").must(t)), "acknowledged by CONTRL, TA1 when requested\n", "our messages go to http://127.0.0.1:9/as2\n")
+	contains(t, squeeze(s.run(t, "partner", "show", "acme").must(t)), "acknowledgements go to nowhere for what comes by AS2: as2.url is not agreed\n")
+	contains(t, squeeze(s.run(t, "partner", "show", "globex").must(t)), "acknowledged by CONTRL, TA1 when requested\nacknowledgements go to http://127.0.0.1:9/as2\n", "our messages go to http://127.0.0.1:9/as2\n")
 }
