@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -83,7 +84,7 @@ func lineageLines(l *dedup.Lineage) []namedLine {
 	}
 	var lines []namedLine
 	for _, s := range l.Supersedes {
-		lines = append(lines, namedLine{"supersedes", fmt.Sprintf("%s, document %s", s.Number, s.Document)})
+		lines = append(lines, namedLine{relationTo(l, s), fmt.Sprintf("%s, document %s", s.Number, s.Document)})
 	}
 	if len(l.Stale) > 0 {
 		lines = append(lines, namedLine{"stale", strings.Join(l.Stale, ", ")})
@@ -92,6 +93,46 @@ func lineageLines(l *dedup.Lineage) []namedLine {
 		lines = append(lines, namedLine{"flags", join(l.Flags, ", ")})
 	}
 	return lines
+}
+
+// relationTo is what an interchange does to a document: supersedes, changes or cancels.
+func relationTo(l *dedup.Lineage, s dedup.Superseded) string {
+	for _, r := range l.Documents {
+		if slices.Contains(r.Supersedes, s) {
+			return r.Relation
+		}
+	}
+	return "supersedes"
+}
+
+// maxNamed bounds the numbers that one line names.
+const maxNamed = 5
+
+// amends says in one line what an amendment does to which numbers.
+func amends(l *dedup.Lineage) string {
+	numbers := map[string][]string{}
+	if l != nil {
+		for _, s := range l.Supersedes {
+			relation := relationTo(l, s)
+			if !slices.Contains(numbers[relation], s.Number) {
+				numbers[relation] = append(numbers[relation], s.Number)
+			}
+		}
+	}
+	var parts []string
+	for _, relation := range []string{"supersedes", "changes", "cancels"} {
+		named := numbers[relation]
+		if more := len(named) - maxNamed; more > 0 {
+			named = append(named[:maxNamed:maxNamed], fmt.Sprintf("%d more", more))
+		}
+		if len(named) > 0 {
+			parts = append(parts, relation+" "+strings.Join(named, ", "))
+		}
+	}
+	if parts == nil {
+		return "replaces, changes or cancels what is known"
+	}
+	return strings.Join(parts, ", ")
 }
 
 func explainLineage(l *dedup.Lineage) []string {
