@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -56,11 +57,14 @@ func TestLineageOnPages(t *testing.T) {
 	}
 	page := squeeze(s.run(t, "ledger", "show", "L2").must(t))
 	contains(t, page, "It arrived 1 time; nothing has been forwarded yet.",
-		"DOCUMENT NUMBER SEEN BY FUNCTION VERSION DATE RELATION STANDING DOCUMENT\n",
-		" RE-7 9 - 20261201 original forwarded "+document(first)+"\n", " RE-7 5 - 20261205 supersedes newest "+document(second)+"\n",
-		" RE-7 5 - 20261203 stale not forwarded "+document(late)+"\n",
+		"DOCUMENT NUMBER SEEN REFERENCE FUNCTION VERSION DATE RELATION STANDING DOCUMENT\n",
+		" +02:00 L1 9 - 20261201 original forwarded "+document(first)+"\n", " +02:00 L2 5 - 20261205 supersedes newest "+document(second)+"\n",
+		" +02:00 L3 5 - 20261203 stale held "+document(late)+"\n",
 		" amendment message <2@acme>", "supersedes RE-7: becomes document "+document(second)+"\n",
 		"supersedes RE-7, document "+document(first)+"\n")
+	if !regexp.MustCompile(`\nINVOIC RE-7 20\S+ [0-9:]{8}\.\d{3} \+02:00 L1 `).MatchString(page) {
+		t.Errorf("the time has no milliseconds:\n%s", page)
+	}
 	contains(t, squeeze(s.run(t, "ledger", "show", "L3").must(t)), "older than what has been forwarded: becomes document "+
 		document(late)+", held for a decision\n", "stale RE-7\n")
 	contains(t, squeeze(s.run(t, "document", "show", document(second)).must(t)), "verdict amendment\n", "supersedes RE-7, document "+document(first)+"\n")
@@ -80,6 +84,21 @@ func TestLineageOnPages(t *testing.T) {
 	}
 	s.run(t, "drift", "release", document(late), "--reason", "it is right", "--as", "gina").must(t)
 	contains(t, squeeze(s.run(t, "ledger", "show", "L3").must(t)), " stale newest "+document(late)+"\n", "by gina: it is right, node ")
+}
+
+// A document that is about another's number is named beside it, and one that was dropped is told apart from one that waits.
+func TestLineageTable(t *testing.T) {
+	t.Parallel()
+	use := func(by, relation, state string, forwarded bool) useOutput {
+		return useOutput{dedup.Use{Number: "A1", By: by, Family: "ORDERS", Relation: relation, Reference: "R", State: state, Forwarded: forwarded}}
+	}
+	var b strings.Builder
+	if err := writeLineage(&b, []useOutput{use("A1", "original", "forwarded", true), use("C9", "changes", "pending", true),
+		use("A1", "stale", "discarded", false), use("A1", "stale", "", false)}); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, squeeze(b.String()), "SEEN REFERENCE BY FUNCTION", " R - - - - original forwarded ", " R C9 - - - changes forwarded ", " R - - - - stale discarded ",
+		" R - - - - stale not forwarded ")
 }
 
 // A cancel says so, in its event and on its page.
