@@ -137,10 +137,12 @@ const acknowledgementColumns = `acknowledgement_id, document_id, kind, delivery_
 // was answered with.
 const ofDeliverySQL = `
 SELECT ` + acknowledgementColumns + ` FROM acknowledgement
-WHERE delivery_id = $1
-	OR acknowledgement_id IN (SELECT acknowledgement_id FROM acknowledgement_transmission WHERE delivery_id = $1)
-	OR (document_id, kind) IN (SELECT document_id, detail->>'acknowledgement' FROM ledger_event
-		WHERE delivery_id = $1 AND kind = '` + dedup.Acknowledged + `')
+WHERE acknowledgement_id IN (
+	SELECT acknowledgement_id FROM acknowledgement WHERE delivery_id = $1
+	UNION SELECT acknowledgement_id FROM acknowledgement_transmission WHERE delivery_id = $1
+	UNION SELECT a.acknowledgement_id FROM ledger_event e JOIN acknowledgement a
+		ON a.document_id = e.document_id AND a.kind = e.detail->>'acknowledgement'
+		WHERE e.delivery_id = $1 AND e.kind = '` + dedup.Acknowledged + `')
 ORDER BY created_at, ordinal, kind DESC`
 
 const transmissionsSQL = `
