@@ -23,9 +23,11 @@ type Use struct {
 	Relation  string               `json:"relation"`
 	Function  string               `json:"function,omitempty"` // as the message says it
 	Revision  string               `json:"revision,omitempty"`
-	Date      string               `json:"date,omitempty"` // of the document, in digits
-	Document  uuid.UUID            `json:"document_id"`    // the stored document that holds it
-	Place     int                  `json:"place"`          // among the messages of that document
+	Date      string               `json:"date,omitempty"`              // of the document, in digits
+	Document  uuid.UUID            `json:"document_id"`                 // the stored document that holds it
+	Reference string               `json:"control_reference,omitempty"` // of the interchange that it is
+	State     string               `json:"state,omitempty"`             // how that stands: held, forwarded, …
+	Place     int                  `json:"place"`                       // among the messages of that document
 	Seen      time.Time            `json:"seen_at"`
 	Forwarded bool                 `json:"forwarded"` // or on its way
 	Newest    bool                 `json:"newest"`    // of all that was forwarded
@@ -34,11 +36,12 @@ type Use struct {
 // chainSQL lists the uses of all numbers that the documents have to do with.
 const chainSQL = `
 SELECT l.number, l.standard, l.family, l.seq, coalesce(nullif(l.by_number, ''), l.number), l.relation, l.function, l.revision, l.document_date,
-       l.document_id, l.place, l.seen_at, l.rank IS NOT NULL,
+       l.document_id, coalesce(d.control_reference, ''), coalesce(d.state, ''), l.place, l.seen_at, l.rank IS NOT NULL,
        coalesce(l.rank > 0 AND l.rank = max(l.rank) OVER (PARTITION BY l.number, l.partner_id, l.standard, l.family, l.sender, l.recipient, l.test), false)
 FROM document_lineage l
 JOIN (SELECT DISTINCT number, partner_id, standard, family, sender, recipient, test FROM document_lineage WHERE document_id = ANY ($1)) n
   USING (number, partner_id, standard, family, sender, recipient, test)
+LEFT JOIN document d ON d.document_id = l.document_id
 WHERE l.document_id IS NOT NULL
 ORDER BY l.number, l.partner_id, l.standard, l.family, l.sender, l.recipient, l.test, l.seq LIMIT 1000`
 
@@ -54,7 +57,7 @@ func Chain(ctx context.Context, pool *pgxpool.Pool, documents ...uuid.UUID) ([]U
 	}
 	uses, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (u Use, err error) {
 		err = row.Scan(&u.Number, &u.Standard, &u.Family, &u.Seq, &u.By, &u.Relation, &u.Function, &u.Revision, &u.Date,
-			(*[16]byte)(&u.Document), &u.Place, &u.Seen, &u.Forwarded, &u.Newest)
+			(*[16]byte)(&u.Document), &u.Reference, &u.State, &u.Place, &u.Seen, &u.Forwarded, &u.Newest)
 		return u, err
 	})
 	if err != nil {

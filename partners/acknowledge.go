@@ -103,6 +103,12 @@ func (a *Acknowledge) check(drift Drift, report func(key string, err error)) {
 	}
 }
 
+// agreed tells whether the file itself asks for acknowledgements, beside the default.
+func (y *acknowledgeYAML) agreed() bool {
+	return y.EDIFACT != "" && y.EDIFACT != AcknowledgeNone || y.OnDrift == AnswerReject ||
+		slices.ContainsFunc(y.X12, func(kind AcknowledgeX12) bool { return kind != X12None })
+}
+
 // Summary is the agreement in one line, for people.
 func (a *Acknowledge) Summary() string {
 	t := a.Terms()

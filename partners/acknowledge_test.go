@@ -1,11 +1,45 @@
 package partners_test
 
 import (
+	"strings"
 	"testing"
 
 	"firstcopy/mdn/functional"
 	"firstcopy/partners"
 )
+
+// What is composed and can never be sent is warned of, for each channel by itself; the default is no agreement.
+func TestAcknowledgementsWithoutAnAddress(t *testing.T) {
+	t.Parallel()
+	const byAS2, bySFTP = "as2.url is not", "sftp.folders.acknowledgement is not"
+	url := func(file string) string {
+		return strings.Replace(file, "station: HUB", "station: HUB\n      url: https://acme.example/as2", 1)
+	}
+	drop := func(file string) string {
+		return strings.Replace(file, "folders: {", "folders: {acknowledgement: /acks, ", 1)
+	}
+	agree := func(file, terms string) string {
+		return strings.Replace(file, "    sink:", "    acknowledge: "+terms+"\n    sink:", 1)
+	}
+	for name, tc := range map[string]struct{ file, want string }{
+		"the default":     {least, ""},
+		"none":            {agree(least, "{edifact: none, x12: [none]}"), ""},
+		"CONTRL":          {agree(least, "{edifact: contrl}"), byAS2},
+		"TA1":             {agree(least, "{x12: [ta1]}"), byAS2},
+		"drift rejected":  {agree(least, "{on_drift: reject}"), byAS2},
+		"with an address": {agree(url(least), "{edifact: contrl}"), ""},
+		"SFTP":            {agree(leastSFTP, "{x12: [997]}"), bySFTP},
+		"with a folder":   {agree(drop(leastSFTP), "{x12: [997]}"), ""},
+	} {
+		_, warnings, err := partners.ParseFile(folder(t), []byte(tc.file))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if tc.want == "" && len(warnings) > 0 || tc.want != "" && (len(warnings) != 1 || !strings.Contains(warnings[0].Text, tc.want)) {
+			t.Errorf("%s: warnings %v, want %q", name, warnings, tc.want)
+		}
+	}
+}
 
 func TestAcknowledgeTerms(t *testing.T) {
 	t.Parallel()

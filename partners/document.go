@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"firstcopy/configs/strict"
@@ -169,7 +170,7 @@ func compare(before, after []byte) ([]FieldChange, error) {
 	return all, nil
 }
 
-// flatten names every value of a document by its path. A list is one value.
+// flatten names every value of a document by its path. A list is one value, unless its elements have names themselves.
 func flatten(doc []byte) (map[string]string, error) {
 	out := map[string]string{}
 	if doc == nil {
@@ -191,8 +192,38 @@ func flattenInto(out map[string]string, path string, value any) {
 		for key, inner := range v {
 			flattenInto(out, strings.TrimPrefix(path+"."+key, "."), inner)
 		}
+	case []any:
+		if slices.ContainsFunc(v, composite) {
+			for i, inner := range v {
+				flattenInto(out, fmt.Sprintf("%s[%d]", path, i), inner)
+			}
+			return
+		}
+		out[path] = list(v)
 	case nil:
 	default:
 		out[path] = fmt.Sprint(v)
 	}
+}
+
+// list is a list in one line. No two lists read alike, or a change between them would not be one.
+func list(values []any) string {
+	if len(values) == 0 {
+		return "[]"
+	}
+	texts := make([]string, len(values))
+	for i, v := range values {
+		if texts[i] = fmt.Sprint(v); texts[i] == "" || texts[i] == "[]" || strings.ContainsAny(texts[i], `,"`) {
+			texts[i] = strconv.Quote(texts[i])
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func composite(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }

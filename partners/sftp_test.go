@@ -142,6 +142,20 @@ func TestApplySFTP(t *testing.T) {
 	if len(changes) != 1 || !reflect.DeepEqual(changes[0].Fields, want) {
 		t.Errorf("changes %v", changes)
 	}
+	lists := strings.Replace(leastSFTP, "auth: {", "select: {include: [\"*.edi\", \"*.x12\"], exclude: [\"a,b\"]}\n      auth: {keys: [{file: one}, {file: two}], ", 1)
+	changes = apply(t, store, partners.ApplyOptions{}, parse(lists))
+	var fields []string
+	for _, f := range changes[0].Fields {
+		fields = append(fields, f.String())
+	}
+	if got, want := strings.Join(fields, "\n"), "sftp.auth.keys[0].file: + "+dir+"/one\nsftp.auth.keys[1].file: + "+dir+"/two\n"+
+		"sftp.interval: 5m → 1m\nsftp.jitter: 30s → 6s\nsftp.select.exclude: + \"a,b\"\nsftp.select.include: + *.edi, *.x12"; got != want {
+		t.Errorf("lists:\n%s\nwant:\n%s", got, want)
+	}
+	changes = apply(t, store, partners.ApplyOptions{}, parse(strings.Replace(lists, `["a,b"]`, "[a, b]", 1)))
+	if len(changes[0].Fields) != 1 || changes[0].Fields[0].String() != `sftp.select.exclude: "a,b" → a, b` {
+		t.Errorf("changes %v", changes)
+	}
 	both := strings.Replace(leastSFTP, "    sftp:", "    as2: {id: INITECH, station: HUB, certificates: [{file: acme-2026.pem}]}\n    sftp:", 1)
 	apply(t, store, partners.ApplyOptions{}, parse(both))
 	if got, err = store.Get(t.Context(), "default", "initech"); err != nil || !got.HasAS2() || got.SFTP == nil {

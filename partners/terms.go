@@ -41,10 +41,23 @@ func (r *reader) partner(path string, y partnerYAML) {
 	if y.SFTP != nil {
 		r.sftp(path+".sftp", &a, y.SFTP)
 	}
+	if y.Acknowledge.agreed() {
+		r.unanswered(path, &a, y)
+	}
 	if y.AS2 == nil && y.SFTP == nil {
 		r.doc.Reportf(path+".as2", "missing, and sftp as well: one of them, or both")
 	}
 	r.agreements = append(r.agreements, a)
+}
+
+// unanswered warns where acknowledgements are composed and have nowhere to go. They go by the channel that the delivery came on.
+func (r *reader) unanswered(path string, a *Agreement, y partnerYAML) {
+	if y.AS2 != nil && y.AS2.URL == "" {
+		r.warn(path+".acknowledge", a.Name, "acknowledge is agreed, but as2.url is not: what comes by AS2 is answered with nothing")
+	}
+	if y.SFTP != nil && y.SFTP.Folders.Acknowledgement == "" {
+		r.warn(path+".acknowledge", a.Name, "acknowledge is agreed, but sftp.folders.acknowledgement is not: what comes by SFTP is answered with nothing")
+	}
 }
 
 func (r *reader) required(path, value string) {

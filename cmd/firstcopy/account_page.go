@@ -60,7 +60,7 @@ func (o *accountOutput) writeReference(w io.Writer) error {
 	}
 	t.pair("standard", standard)
 	if r.Sender != "" || r.Recipient != "" {
-		t.pair("sender", party(r.Sender, r.SenderQualifier))
+		t.pair("sender", r.sender())
 		t.pair("recipient", party(r.Recipient, r.RecipientQualifier))
 		t.pair("messages", summary(r.MessageTypes))
 	}
@@ -82,7 +82,7 @@ func (o *accountOutput) window() string {
 	case o.Expires.IsZero():
 		return "for ever: no copy is forwarded again"
 	case o.Open:
-		return fmt.Sprintf("%s, for %s from now", when(o.Expires), age(time.Until(o.Expires)))
+		return fmt.Sprintf("%s, for %s from now", when(o.Expires), remaining(time.Until(o.Expires)))
 	}
 	return fmt.Sprintf("%s, over since %s; copies of known content are still not forwarded", when(o.Expires), age(time.Since(o.Expires)))
 }
@@ -117,8 +117,11 @@ func (o *accountOutput) sentence() string {
 }
 
 func eventName(kind string) string {
-	if kind == string(dedup.First) {
+	switch kind {
+	case string(dedup.First):
 		return "first copy"
+	case dedup.DriftReleased, dedup.DriftDiscarded: // of stale documents as well
+		return strings.TrimPrefix(kind, "drift_")
 	}
 	return strings.ReplaceAll(kind, "_", " ")
 }
@@ -233,7 +236,7 @@ func (o *accountOutput) explainVerdict(l *lineOutput) string {
 	case string(dedup.Drift):
 		return "other content inside the window: becomes " + named + fate(doc)
 	case string(dedup.Amendment):
-		return "replaces, changes or cancels what is known: becomes " + named
+		return amends(l.detail.Lineage) + ": becomes " + named
 	case string(dedup.Stale):
 		return "older than what has been forwarded: becomes " + named + fate(doc)
 	}

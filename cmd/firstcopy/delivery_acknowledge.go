@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -57,7 +58,7 @@ func newDeliveryAcknowledgeCommand(a *app) *cobra.Command {
 				}
 				out := acknowledgeOutput{Delivery: id, Who: who.name(), Reason: strings.TrimSpace(reason)}
 				if out.Acknowledgements, err = desk.Acknowledge(cmd.Context(), id, &agreements[i], out.Who, out.Reason); err != nil {
-					return err
+					return acknowledgeFault(err)
 				}
 				return a.print(cmd, out, out.write)
 			}
@@ -67,6 +68,19 @@ func newDeliveryAcknowledgeCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the account")
 	who.flag(cmd)
 	return cmd
+}
+
+// acknowledgeFault tells what to agree on when there is nowhere to send to.
+func acknowledgeFault(err error) error {
+	none, ok := errors.AsType[*forward.ErrNoAddress](err)
+	if !ok {
+		return err
+	}
+	key := "as2.url"
+	if none.Channel == gateway.SFTP {
+		key = "sftp.folders.acknowledgement"
+	}
+	return withHint(err, "add %s to the agreement, apply, and repeat", key)
 }
 
 func (o *acknowledgeOutput) write(w io.Writer) error {

@@ -235,6 +235,16 @@ func newDocumentCatCommand(a *app) *cobra.Command {
 	}
 }
 
+// remaining is how long something still is, rounded up: a window that has just begun is not a day short.
+func remaining(d time.Duration) string {
+	for _, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute} {
+		if d >= unit {
+			return age((d + unit - 1).Truncate(unit))
+		}
+	}
+	return age(d)
+}
+
 // age is how long ago something was, in the largest two units.
 func age(d time.Duration) string {
 	switch days := int(d.Hours()) / 24; {

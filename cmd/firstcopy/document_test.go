@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"testing"
 )
 
@@ -107,7 +108,7 @@ func TestDrift(t *testing.T) {
 		t.Errorf("exit code %d", r.code)
 	}
 	contains(t, r.err, "error: document "+id+" is pending: it cannot be discarded", "hint: ")
-	contains(t, squeeze(s.run(t, "ledger", "show", "R1").must(t)), " drift released document "+id+"\n", "by frank: corrected invoice, node ")
+	contains(t, squeeze(s.run(t, "ledger", "show", "R1").must(t)), " released document "+id+"\n", "by frank: corrected invoice, node ")
 }
 
 func TestDriftDiscard(t *testing.T) {
@@ -115,5 +116,10 @@ func TestDriftDiscard(t *testing.T) {
 	s := newStory(t)
 	id := document(s.drift)
 	contains(t, s.run(t, "drift", "discard", id, "--reason", "sent by mistake").must(t), "document "+id+" is discarded; its octets and its account stay\n")
-	contains(t, squeeze(s.run(t, "ledger", "show", "R1").must(t)), "becomes document "+id+", discarded\n", " drift discarded document "+id+"\n", ": sent by mistake, node ")
+	contains(t, squeeze(s.run(t, "ledger", "show", "R1").must(t)), "becomes document "+id+", discarded\n", " discarded document "+id+"\n", ": sent by mistake, node ")
+	page := s.run(t, "drift", "show", id).must(t)
+	contains(t, page, "reference R1, arrived 20", " as drift, is now discarded\n", " as first, is now forwarded\n")
+	if strings.Contains(page, "since") {
+		t.Errorf("%s", page)
+	}
 }

@@ -116,8 +116,7 @@ func unitsOf(ctx context.Context, pool *pgxpool.Pool, id uuid.UUID) (units []dif
 }
 
 func (o *driftOutput) write(w io.Writer) error {
-	fmt.Fprintf(w, "Document %s of partner %s, reference %s, is %s as %s since %s\n", o.Held.ID, o.Held.Partner,
-		printable(o.Held.Reference), o.Held.State, o.Held.Verdict, when(o.Held.CreatedAt))
+	fmt.Fprintf(w, "Document %s of partner %s, reference %s, %s\n", o.Held.ID, o.Held.Partner, printable(o.Held.Reference), standing(&o.Held))
 	for _, line := range lineageLines(o.Held.Lineage) {
 		fmt.Fprintf(w, "  %s %s\n", line.name, printable(line.text))
 	}
@@ -125,8 +124,7 @@ func (o *driftOutput) write(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "Nothing was accepted in its place that it could be compared with.")
 		return err
 	}
-	fmt.Fprintf(w, "Document %s, reference %s, is %s since %s\n\n", o.Accepted.ID, printable(o.Accepted.Reference), o.Accepted.State,
-		when(o.Accepted.CreatedAt))
+	fmt.Fprintf(w, "Document %s, reference %s, %s\n\n", o.Accepted.ID, printable(o.Accepted.Reference), standing(o.Accepted))
 	fmt.Fprintf(w, "--- accepted %s\n+++ %s %s\n", o.Accepted.ID, o.Held.State, o.Held.ID)
 	for _, hunk := range o.Changes {
 		fmt.Fprintf(w, "@@ %s %d @@\n", o.Unit, hunk[0].At)
@@ -141,6 +139,14 @@ func (o *driftOutput) write(w io.Writer) error {
 		fmt.Fprintf(w, "\nThey are too long to be compared whole: only the first %s and %d %ss of each were.\n", size(maxCompared), difference.MaxUnits, o.Unit)
 	}
 	return nil
+}
+
+// standing is how a document came, and how it stands: only being held began when it arrived.
+func standing(d *documentOutput) string {
+	if d.State == forward.HeldState {
+		return fmt.Sprintf("is held as %s since %s", d.Verdict, when(d.CreatedAt))
+	}
+	return fmt.Sprintf("arrived %s as %s, is now %s", when(d.CreatedAt), d.Verdict, d.State)
 }
 
 // separatorsOf finds the service characters that a content begins with.

@@ -72,6 +72,14 @@ func party(id, qualifier string) string {
 	return id + " (qualifier " + qualifier + ")"
 }
 
+// sender is the sender. The number of an invoice in XML counts within its issuer's year, which stands for the qualifier.
+func (r *referenceOutput) sender() string {
+	if years := r.Standard == string(interchange.UBL) || r.Standard == string(interchange.CII); years && r.SenderQualifier != "" {
+		return r.Sender + " (year " + r.SenderQualifier + ")"
+	}
+	return party(r.Sender, r.SenderQualifier)
+}
+
 // search finds references, also by a control reference written otherwise than
 // the ledger does: in its sender's octets, or an X12 number without its zeros.
 func search(ctx context.Context, pool *pgxpool.Pool, q dedup.Query) ([]dedup.Key, error) {

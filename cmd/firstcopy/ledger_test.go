@@ -20,7 +20,7 @@ func TestLedgerShow(t *testing.T) {
 	page := squeeze(s.run(t, "ledger", "show", "R1").must(t))
 	contains(t, page,
 		"Reference R1 of partner acme\n", "standard edifact\n", "sender 4012345000009\n", "recipient 4098765000002\n", "messages INVOIC\n",
-		"first copy ", " +02:00, document "+doc+"\n", "octets sha256 "+octets+"\n", "content sha256 ", "protected until ", ", for 13 days from now\n",
+		"first copy ", " +02:00, document "+doc+"\n", "octets sha256 "+octets+"\n", "content sha256 ", "protected until ", ", for 14 days from now\n",
 		"It arrived 4 times (1 first copy, 1 repeat of the same delivery, 1 duplicate, 1 copy with other content); one document was forwarded.\n",
 		"TIME EVENT WHAT HAPPENED\n",
 		" first copy message <1@acme>, node gw1\n",

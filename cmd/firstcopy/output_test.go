@@ -47,6 +47,12 @@ func TestTimes(t *testing.T) {
 			t.Errorf("age(%s) = %q, want %q", d, got, want)
 		}
 	}
+	for d, want := range map[time.Duration]string{time.Second: "1 second", time.Minute: "1 minute", 90 * time.Minute: "2 hours", 24 * time.Hour: "1 day",
+		14*24*time.Hour - time.Second: "14 days", 14 * 24 * time.Hour: "14 days"} {
+		if got := remaining(d); got != want {
+			t.Errorf("remaining(%s) = %q, want %q", d, got, want)
+		}
+	}
 	for text, want := range map[string]time.Time{
 		"": {}, "7d": at.AddDate(0, 0, -7), "36h": at.Add(-36 * time.Hour),
 		"2026-02-01": time.Date(2026, 1, 31, 22, 0, 0, 0, time.UTC), "2026-02-01T09:00:00+01:00": time.Date(2026, 2, 1, 8, 0, 0, 0, time.UTC),

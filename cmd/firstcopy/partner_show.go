@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ type partnerOutput struct {
 	SameDocument   partners.SameDocument    `json:"same_document"`
 	OnDuplicate    partners.DuplicateAnswer `json:"on_duplicate"`
 	Acknowledged   string                   `json:"acknowledged"`
+	AnswersGo      string                   `json:"acknowledgements_go_to,omitempty"`
 	Sink           string                   `json:"sink"`
 	SinkSecretFile string                   `json:"sink_secret_file,omitempty"`
 	PayloadLimit   int64                    `json:"payload_limit"`
@@ -172,6 +174,7 @@ func partnerOf(a *partners.Agreement, now time.Time) partnerOutput {
 	if a.HasAS2() {
 		out.AS2 = as2Of(a, now)
 	}
+	out.AnswersGo = answersGo(a)
 	if len(a.Windows.Standard) > 0 {
 		out.Windows = map[string]string{}
 	}
@@ -182,6 +185,23 @@ func partnerOf(a *partners.Agreement, now time.Time) partnerOutput {
 		out.Warnings = append(out.Warnings, w.Text)
 	}
 	return out
+}
+
+// answersGo is where functional acknowledgements go: by the channel that the delivery came on.
+func answersGo(a *partners.Agreement) string {
+	if a.Acknowledge.Summary() == "never" {
+		return ""
+	}
+	var all []string
+	if a.HasAS2() {
+		all = append(all, cmp.Or(a.AS2.URL, "nowhere for what comes by AS2: as2.url is not agreed"))
+	}
+	if s := a.SFTP; s != nil && s.Folders.Acknowledgement == "" {
+		all = append(all, "nowhere for what comes by SFTP: sftp.folders.acknowledgement is not agreed")
+	} else if s != nil {
+		all = append(all, s.Folders.Acknowledgement+" on "+s.Host)
+	}
+	return strings.Join(all, "; ")
 }
 
 func as2Of(a *partners.Agreement, now time.Time) *as2Output {
@@ -234,6 +254,9 @@ func (p *partnerOutput) write(w io.Writer) error {
 	t.pair("the same document again", p.SameDocument)
 	t.pair("duplicates answered", p.OnDuplicate)
 	t.pair("acknowledged by", p.Acknowledged)
+	if p.AnswersGo != "" {
+		t.pair("acknowledgements go to", p.AnswersGo)
+	}
 	if p.AS2 != nil && p.AS2.URL != "" {
 		t.pair("our messages go to", p.AS2.URL)
 	}

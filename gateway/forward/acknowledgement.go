@@ -133,9 +133,16 @@ func KindsOf(ctx context.Context, tx pgx.Tx, documents []uuid.UUID) (map[uuid.UU
 const acknowledgementColumns = `acknowledgement_id, document_id, kind, delivery_id, ordinal, partner_id, key_id, epoch,
 	control_reference, outcome, code, problem, octets, created_at`
 
+// A copy that came while the acknowledgement was under way, or had no address, has no transmission: its event alone tells what it
+// was answered with.
 const ofDeliverySQL = `
 SELECT ` + acknowledgementColumns + ` FROM acknowledgement
-WHERE delivery_id = $1 OR acknowledgement_id IN (SELECT acknowledgement_id FROM acknowledgement_transmission WHERE delivery_id = $1)
+WHERE acknowledgement_id IN (
+	SELECT acknowledgement_id FROM acknowledgement WHERE delivery_id = $1
+	UNION SELECT acknowledgement_id FROM acknowledgement_transmission WHERE delivery_id = $1
+	UNION SELECT a.acknowledgement_id FROM ledger_event e JOIN acknowledgement a
+		ON a.document_id = e.document_id AND a.kind = e.detail->>'acknowledgement'
+		WHERE e.delivery_id = $1 AND e.kind = '` + dedup.Acknowledged + `')
 ORDER BY created_at, ordinal, kind DESC`
 
 const transmissionsSQL = `

@@ -61,7 +61,7 @@ func (d *Desk) Discard(ctx context.Context, id uuid.UUID, who, reason string) er
 }
 
 // Acknowledge sends what a delivery's interchanges were answered with once more, octet for octet, also what had nowhere to go
-// when it was composed. It reports how many are on their way.
+// when it was composed. It reports how many are on their way; that there is nothing to send is an error.
 func (d *Desk) Acknowledge(ctx context.Context, delivery uuid.UUID, agreement *partners.Agreement, who, reason string) (int, error) {
 	var channel string
 	err := d.pool.QueryRow(ctx, `SELECT channel FROM delivery WHERE delivery_id = $1`, [16]byte(delivery)).Scan(&channel)
@@ -69,10 +69,13 @@ func (d *Desk) Acknowledge(ctx context.Context, delivery uuid.UUID, agreement *p
 		return 0, fmt.Errorf("reading delivery %s: %w", delivery, err)
 	}
 	if AcknowledgementChannel(channel, agreement) == "" {
-		return 0, fmt.Errorf("the agreement with %s has no address for acknowledgements by %s", agreement.Name, channel)
+		return 0, &ErrNoAddress{Partner: agreement.Name, Channel: channel}
 	}
 	all, err := AcknowledgementsOf(ctx, d.pool, delivery)
 	if err != nil {
+		return 0, err
+	}
+	if err := sendable(delivery, all); err != nil {
 		return 0, err
 	}
 	sent := 0
@@ -100,6 +103,32 @@ func (d *Desk) Acknowledge(ctx context.Context, delivery uuid.UUID, agreement *p
 		return nil
 	})
 	return sent, err
+}
+
+// ErrNoAddress is returned when an agreement says nowhere where acknowledgements go.
+type ErrNoAddress struct{ Partner, Channel string }
+
+func (e *ErrNoAddress) Error() string {
+	return fmt.Sprintf("the agreement with %s has no address for acknowledgements by %s", e.Partner, e.Channel)
+}
+
+// sendable says why none of a delivery's acknowledgements can be sent now; nil if one can.
+func sendable(delivery uuid.UUID, all []Acknowledgement) error {
+	err := fmt.Errorf("delivery %s has no acknowledgement: its interchanges asked for none, and none is agreed", delivery)
+	for i := range all {
+		switch a := &all[i]; {
+		case a.Octets == nil:
+			err = fmt.Errorf("the acknowledgement of delivery %s could not be composed: %s", delivery, a.Problem)
+		case !a.pending():
+			return nil
+		}
+	}
+	for i := range all {
+		if all[i].pending() {
+			return fmt.Errorf("the acknowledgement of delivery %s is pending already", delivery)
+		}
+	}
+	return err
 }
 
 // pending reports whether the acknowledgement is on its way.
