@@ -218,6 +218,22 @@ func TestF47RefusedLogin(t *testing.T) {
 	}
 }
 
+// Terms that were mended are tried at once, however long it would have been to the next poll, and the old fault is gone.
+func TestChangedTermsAreTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t)
+	s := startScripted(t, sftptest.Script{})
+	s.Files.Put("in/one.edi", invoice(1))
+	terms := scripted(t, s)
+	agree(t, hub, "acme", terms.with(func(terms *partners.SFTP) { terms.Folders.In, terms.Interval = "inn", partners.Period(time.Hour) }))
+	failure(t, hub, "acme")
+	agree(t, hub, "acme", terms)
+	taken(t, hub, "acme", invoice(1))
+	if n := hub.Count(`SELECT count(*) FROM sftp_poll WHERE error_kind <> '' OR last_error <> '' OR failures <> 0`); n != 0 {
+		t.Error("the old fault is shown still")
+	}
+}
+
 // F47: one connection a partner, not one a file; servers limit them.
 func TestF47OneConnection(t *testing.T) {
 	t.Parallel()
