@@ -99,10 +99,13 @@ func plan(f entry, k known, a *partners.Agreement, rank int) string {
 	case k.state == kept && same:
 		return "taken already, and kept"
 	case k.state == refused && same:
-		return "refused; it goes to the error folder"
+		if goes := refusedGoes(f.size, terms); goes != "" {
+			return "refused (" + k.why + "); " + goes
+		}
+		return "refused (" + k.why + "); no error folder is agreed: it lies there until it changes"
 	case k.state == incomplete && same:
 		left := max(0, terms.Ready.Grace.Duration()-k.since)
-		return fmt.Sprintf("incomplete; it waits for the rest, another %s at most", left.Round(time.Second))
+		return fmt.Sprintf("incomplete (%s); it waits for the rest, another %s at most", k.why, left.Round(time.Second))
 	case f.size == 0:
 		return "empty: " + string(terms.Empty)
 	case f.size > int64(a.Limits.Payload):

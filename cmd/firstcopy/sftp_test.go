@@ -46,6 +46,21 @@ func TestPartnerTest(t *testing.T) {
 		t.Errorf("got %+v", out)
 	}
 
+	h := s.history(t)
+	for _, sql := range []string{`INSERT INTO sftp_poll (partner_id) SELECT partner_id FROM partner`, `
+		INSERT INTO sftp_file (partner_id, name, size, mtime, state, owner, fence, expires_at, reason)
+		SELECT partner_id, 'orders.edi', 4, ` + fmt.Sprint(out.Files[1].Modified.Unix()) + `, 'refused', '', 1, now(), 'no UNZ' FROM partner`} {
+		if _, err := h.pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	contains(t, squeeze(s.run(t, "partner", "test", "acme", "--dry-run").must(t)),
+		"refused (no UNZ); no error folder is agreed: it lies there until it changes\n")
+	if _, err := h.pool.Exec(t.Context(), `UPDATE sftp_file SET state = 'incomplete'`); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, squeeze(s.run(t, "partner", "test", "acme", "--dry-run").must(t)), "incomplete (no UNZ); it waits for the rest, another ")
+
 	server.Files.Remove("archive")
 	r := s.run(t, "partner", "test", "acme")
 	if r.code != exitFailed {
