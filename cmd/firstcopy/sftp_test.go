@@ -132,7 +132,7 @@ func TestSFTPStatus(t *testing.T) {
 		}
 	}
 	page := squeeze(s.run(t, "sftp", "status").must(t))
-	contains(t, page, "acme gw1 20", " 7 1 1h0m", "s 1 0 0 listing in: EOF\n", `acme \xE4b\x0A 5 B incomplete`, "no trailer\n")
+	contains(t, page, "LAST POLL LAST GOOD POLL NEXT POLL", "TO PUT BACK REFUSED STUCK\n", "acme gw1 - 20", " 7 1 1h0m", "s 1 0 0 0\n! listing in: EOF (2 polls in a row)\n", `acme \xE4b\x0A 5 B incomplete`, "no trailer\n")
 	out := decode[sftpOutput](t, s.run(t, "sftp", "status", "--partner", "acme", "--json").must(t))
 	if len(out.Partners) != 1 || out.Partners[0].Incomplete != 1 || len(out.Files) != 1 || string(out.Files[0].Octets) != "\xe4b\n" ||
 		out.Partners[0].OldestAge(time.Now()) < time.Hour {

@@ -213,6 +213,9 @@ func TestF47RefusedLogin(t *testing.T) {
 	for time.Since(before) < 2*time.Second { // twenty polls of the others
 		w.works()
 	}
+	if _, text := failure(t, hub, "acme"); !strings.Contains(text, "not dialled again until ") || strings.Contains(text, `\x0A`) {
+		t.Errorf("between two dials the fault is %q", text)
+	}
 	if c := s.Counts(); c.Connections > 3 || c.MostOpen > 1 {
 		t.Errorf("%d connections in two seconds, %d at a time", c.Connections, c.MostOpen)
 	}
