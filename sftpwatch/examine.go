@@ -126,7 +126,12 @@ func plan(f entry, k known, a *partners.Agreement, rank int) string {
 func Explain(err error) (what, hint string) {
 	var key *HostKeyError
 	var offers *ssh.AlgorithmNegotiationError
+	var locked *ssh.PassphraseMissingError
 	switch {
+	case errors.As(err, &locked):
+		return err.Error(), "name its passphrase_file in auth.keys"
+	case errors.Is(err, errNoKey):
+		return err.Error(), "is it the .pub file? auth.keys names the private one beside it"
 	case errors.As(err, &key):
 		return err.Error(), "if the partner confirms that key, add it to host_keys beside the old one; if not, somebody else answers there"
 	case errors.As(err, &offers):

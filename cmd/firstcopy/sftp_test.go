@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"strings"
@@ -85,7 +87,7 @@ func TestPartnerTestExplains(t *testing.T) {
 		{"old", sftptest.Script{Algorithms: ssh.Config{KeyExchanges: []string{ssh.InsecureKeyExchangeDH14SHA1}}},
 			[]string{"no common algorithm for key exchange", "curve25519-sha256", "diffie-hellman-group14-sha1",
 				"hint: the server is old", "algorithms: {key_exchanges: [diffie-hellman-group14-sha1]}"}},
-		{"refuses", sftptest.Script{Auth: []sftptest.Auth{sftptest.ByPassword("secret")}}, []string{"logging in at", "hint: check user, keys and password"}},
+		{"refuses", sftptest.Script{Auth: []sftptest.Auth{sftptest.ByPassword("secret")}}, []string{"logging in at", "(as hub with SHA256:", "hint: check user, keys and password"}},
 		{"noise", sftptest.Script{Noise: "You have new mail.\r\n"}, []string{"text instead of SFTP: You have", "hint: the server accepts the login"}},
 	} {
 		server := sftptest.StartScripted(t, test.script)
@@ -96,6 +98,16 @@ func TestPartnerTestExplains(t *testing.T) {
 		}
 		contains(t, r.err, test.says...)
 	}
+	open := sftptest.StartScripted(t, sftptest.Script{})
+	locked, err := ssh.MarshalPrivateKeyWithPassphrase(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), "", []byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.apply(t, s.sftpAgreement(t, "locked", open, ""))
+	s.write(t, "partner-key", string(pem.EncodeToMemory(locked)))
+	contains(t, s.run(t, "partner", "test", "locked").err, "passphrase protected", "hint: name its passphrase_file in auth.keys")
+	s.write(t, "partner-key", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBwh0qJCQjyr3QIJBbQZzb6bHUg2vEyhYg6O1ytmHc5D hub\n")
+	contains(t, s.run(t, "partner", "test", "locked").err, "not a private key as ssh-keygen writes it", "hint: is it the .pub file?")
 	s.apply(t, s.agreement("as2", ""))
 	contains(t, s.run(t, "partner", "test", "as2").err, "no SFTP is agreed with as2")
 }
