@@ -118,7 +118,7 @@ func TestPartnerShowSFTP(t *testing.T) {
 	server := sftptest.StartScripted(t, sftptest.Script{})
 	s.apply(t, s.sftpAgreement(t, "acme", server, "      route: {socks5: 'proxy.example:1080'}\n      expect: {by: '08:30', days: [mon]}\n      algorithms: {macs: [hmac-sha1-96]}\n"))
 	page := squeeze(s.run(t, "partner", "show", "acme").must(t))
-	contains(t, page, "SFTP hub@"+server.Address+" by SOCKS5 proxy.example:1080\n", "host key ssh-ed25519 AAAA", "logs in by key "+s.dir+"/partner-key\n",
+	contains(t, page, "SFTP hub@"+server.Address+" by SOCKS5 proxy.example:1080\n", "host key ssh-ed25519 AAAA", "logs in by key "+s.dir+"/partner-key (SHA256:",
 		"also offered hmac-sha1-96\n", "folders in, archive archive\n", "ready unchanged for 10s; given up when incomplete for 1h\n",
 		"polled every 1m and up to 6s more, 10000 files at once\n", "expected mon by 08:30 UTC\n")
 	if strings.Contains(page, "certificate") || strings.Contains(page, "AS2") {
