@@ -44,6 +44,9 @@ func (s *SFTP) faults() []fault {
 // check looks at one hop and those in front of it.
 func (h *Hop) check(f *faults, path string, depth int) {
 	f.addf(h.Host == "" || strings.ContainsAny(h.Host, " /@\x00"), path+"host", "%q is not a host's name or address", h.Host)
+	if host, port, err := net.SplitHostPort(h.Host); err == nil && host != "" {
+		f.addf(true, path+"host", "%q: the port goes into port: %s", h.Host, port)
+	}
 	f.addf(h.Port < 1 || h.Port > 65535, path+"port", "%d: 1 to 65535", h.Port)
 	f.addf(h.User == "" || strings.ContainsRune(h.User, 0), path+"user", "missing")
 	f.addf(len(h.HostKeys)+len(h.HostAuthorities) == 0, path+"host_keys",

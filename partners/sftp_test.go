@@ -66,6 +66,8 @@ func TestParseSFTPErrors(t *testing.T) {
 		{"nothing agreed", "partners:\n  - name: a\n    sink: dir:/a\n", "as2: missing, and sftp as well"},
 		{"unknown key", insert("      hostkeys: []"), "partners[0].sftp.hostkeys: unknown key; known here: host, port"},
 		{"no host", replace("host: sftp.initech.example", "port: 22"), "sftp.host"},
+		{"port in host", replace("host: sftp.initech.example", "host: 127.0.0.1:22"), "sftp.host: \"127.0.0.1:22\": the port goes into port: 22"},
+		{"port in a jump's host", insert("      route: {jump: {host: 'gate:22', user: hub, auth: {password_file: p}}}"), "route.jump.host: \"gate:22\": the port goes"},
 		{"odd port", insert("      port: 70000"), "sftp.port: 70000"},
 		{"no pins", replace(`host_keys: ["`+hostKey+`"]`, "host_keys: []"), "a server is trusted for its key only"},
 		{"a bare fingerprint", replace(hostKey, "SHA256:Vd1hrhC+YeRGCWiZJ6ZGzVwDBcW5lOJYfLTXSSvPcYg"), "host_keys[0]: a fingerprint needs its key's type"},

@@ -27,10 +27,13 @@ type known struct {
 	state state
 	since time.Duration // it was first seen so
 	held  bool          // claimed, and the claim has not expired
+	job   bool          // one stands behind it
+	why   string        // of incomplete, refused and stuck
 }
 
 const knownSQL = `
-SELECT name, size, mtime, state, now() - seen_at, state = 'claimed' AND expires_at > now() FROM sftp_file WHERE partner_id = $1`
+SELECT name, size, mtime, state, now() - seen_at, state = 'claimed' AND expires_at > now(), job_id IS NOT NULL, reason
+FROM sftp_file WHERE partner_id = $1`
 
 // known reads all rows of a partner.
 func (s *store) known(ctx context.Context, partner int64) (map[string]known, error) {
@@ -43,7 +46,7 @@ func (s *store) known(ctx context.Context, partner int64) (map[string]known, err
 	for rows.Next() {
 		var name []byte
 		var k known
-		if err := rows.Scan(&name, &k.size, &k.mtime, &k.state, &k.since, &k.held); err != nil {
+		if err := rows.Scan(&name, &k.size, &k.mtime, &k.state, &k.since, &k.held, &k.job, &k.why); err != nil {
 			return nil, fmt.Errorf("reading known files: %w", err)
 		}
 		all[string(name)] = k

@@ -2,6 +2,7 @@ package sftpwatch
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -89,6 +90,9 @@ func (l *link) hop(ctx context.Context, h *partners.Hop) (*ssh.Client, error) {
 	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
+		}
+		if at == loggingIn {
+			err = fmt.Errorf("%w (%s)", err, secrets.described(h.User))
 		}
 		return nil, dialFault(at, address, err)
 	}

@@ -99,10 +99,13 @@ func plan(f entry, k known, a *partners.Agreement, rank int) string {
 	case k.state == kept && same:
 		return "taken already, and kept"
 	case k.state == refused && same:
-		return "refused; it goes to the error folder"
+		if goes := refusedGoes(f.size, terms); goes != "" {
+			return "refused (" + k.why + "); " + goes
+		}
+		return "refused (" + k.why + "); no error folder is agreed: it lies there until it changes"
 	case k.state == incomplete && same:
 		left := max(0, terms.Ready.Grace.Duration()-k.since)
-		return fmt.Sprintf("incomplete; it waits for the rest, another %s at most", left.Round(time.Second))
+		return fmt.Sprintf("incomplete (%s); it waits for the rest, another %s at most", k.why, left.Round(time.Second))
 	case f.size == 0:
 		return "empty: " + string(terms.Empty)
 	case f.size > int64(a.Limits.Payload):
@@ -123,7 +126,12 @@ func plan(f entry, k known, a *partners.Agreement, rank int) string {
 func Explain(err error) (what, hint string) {
 	var key *HostKeyError
 	var offers *ssh.AlgorithmNegotiationError
+	var locked *ssh.PassphraseMissingError
 	switch {
+	case errors.As(err, &locked):
+		return err.Error(), "name its passphrase_file in auth.keys"
+	case errors.Is(err, errNoKey):
+		return err.Error(), "is it the .pub file? auth.keys names the private one beside it"
 	case errors.As(err, &key):
 		return err.Error(), "if the partner confirms that key, add it to host_keys beside the old one; if not, somebody else answers there"
 	case errors.As(err, &offers):

@@ -3,6 +3,8 @@ package sftpwatch
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -117,6 +119,32 @@ const abandonSQL = `UPDATE sftp_poll SET expires_at = '-infinity', due_at = now(
 func (s *store) abandon(ctx context.Context, l lease, _ report) error {
 	if _, err := s.pool.Exec(ctx, abandonSQL, l.partner, s.owner, l.fence); err != nil {
 		return fmt.Errorf("abandoning a poll: %w", err)
+	}
+	return nil
+}
+
+// renewTermsSQL makes polls due whose terms have changed, and forgets the faults that they had by the old ones. A poll under way
+// would overwrite that at its end, so its turn comes after it.
+const renewTermsSQL = `
+UPDATE sftp_poll SET due_at = now(), failures = 0, error_kind = '', last_error = ''
+WHERE partner_id = ANY($1) AND expires_at < now()
+RETURNING partner_id`
+
+// renewTerms takes the partners out of changed that are due now.
+func (s *store) renewTerms(ctx context.Context, changed map[int64]bool) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	rows, err := s.pool.Query(ctx, renewTermsSQL, slices.Sorted(maps.Keys(changed)))
+	if err != nil {
+		return fmt.Errorf("making polls due by new terms: %w", err)
+	}
+	due, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return fmt.Errorf("making polls due by new terms: %w", err)
+	}
+	for _, id := range due {
+		delete(changed, id)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package sftpwatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -49,7 +50,7 @@ type berth struct {
 }
 
 // errNotYet says that a dial has failed, and is not tried again yet.
-var errNotYet = errors.New("not dialled again yet")
+var errNotYet = errors.New("not dialled again")
 
 func (ls *links) berth(partner int64) *berth {
 	ls.mutex.Lock()
@@ -88,7 +89,8 @@ func (ls *links) get(ctx context.Context, a *partners.Agreement) (*link, error) 
 		b.link = nil
 	}
 	if time.Now().Before(b.again) {
-		return nil, &Fault{Kind: kindOf(b.cause), Doing: "connecting", Err: errors.Join(errNotYet, b.cause)}
+		return nil, &Fault{Kind: kindOf(b.cause), Doing: "connecting",
+			Err: fmt.Errorf("%w until %s: %w", errNotYet, b.again.Format("15:04:05 -07:00"), b.cause)}
 	}
 	b.revision = a.Revision
 	l, err := dial(ctx, a.SFTP)

@@ -2,6 +2,7 @@ package sftpwatch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +20,16 @@ import (
 type credentials struct {
 	methods []ssh.AuthMethod
 	agent   io.Closer
+	keys    []string // fingerprints
+}
+
+// described says who tried to log in, for the partner to compare with what is set up there.
+func (c *credentials) described(user string) string {
+	text := "as " + user
+	if len(c.keys) > 0 {
+		text += " with " + strings.Join(c.keys, ", ")
+	}
+	return text
 }
 
 func (c *credentials) close() {
@@ -55,6 +66,9 @@ func readCredentials(a *partners.Auth) (c *credentials, err error) {
 			return nil, fmt.Errorf("ssh-agent: %w", err)
 		}
 		signers = append(signers, held[:min(len(held), maxAgentKeys)]...)
+	}
+	for _, s := range signers {
+		c.keys = append(c.keys, ssh.FingerprintSHA256(s.PublicKey()))
 	}
 	if len(signers) > 0 {
 		c.methods = append(c.methods, ssh.PublicKeys(signers...))
@@ -131,9 +145,19 @@ func readSigner(k partners.AuthKey) (ssh.Signer, error) {
 	return certified, nil
 }
 
+// errNoKey is of a file that should be a private key.
+var errNoKey = errors.New("not a private key as ssh-keygen writes it")
+
 func parseSigner(content []byte, passphraseFile string) (ssh.Signer, error) {
-	if passphraseFile == "" {
-		return ssh.ParsePrivateKey(content)
+	signer, err := ssh.ParsePrivateKey(content)
+	var locked *ssh.PassphraseMissingError
+	switch {
+	case err == nil && passphraseFile == "":
+		return signer, nil
+	case err != nil && !errors.As(err, &locked):
+		return nil, fmt.Errorf("%w: %w", errNoKey, err)
+	case passphraseFile == "":
+		return nil, err
 	}
 	passphrase, err := readSecret(passphraseFile)
 	if err != nil {

@@ -157,6 +157,7 @@ func (p *polling) waiting(ctx context.Context, files []entry) ([]entry, error) {
 			continue // by a node that has lost the poll's lease, and perhaps does not know yet
 		case k.version != f.version():
 		case k.state == incomplete && k.since >= p.terms.Ready.Grace.Duration():
+		case k.state == refused && !k.job && refusedGoes(f.size, p.terms) != "": // agreed on since it was refused
 		default:
 			if k.state != incomplete {
 				continue

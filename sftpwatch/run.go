@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -21,7 +22,8 @@ var errStopping = fmt.Errorf("the node stops: %w", context.Canceled)
 func (w *Watcher) Run(ctx context.Context) error {
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopWork(errStopping)
-	r := &running{Watcher: w, ctx: work, stopping: ctx.Done(), held: map[int64]*holding{}}
+	r := &running{Watcher: w, ctx: work, stopping: ctx.Done(), held: map[int64]*holding{},
+		agreed: map[int64]*partners.SFTP{}, changed: map[int64]bool{}}
 	var beat sync.WaitGroup
 	beat.Go(func() { r.heartbeat(work) })
 	look := time.NewTicker(w.config.Look)
@@ -52,7 +54,9 @@ type running struct {
 	ctx      context.Context // of the polls; ends when they must
 	stopping <-chan struct{} // no new files
 	polls    sync.WaitGroup
-	known    map[int64]bool // partners that have rows
+	known    map[int64]bool           // partners that have rows
+	agreed   map[int64]*partners.SFTP // as of the last look
+	changed  map[int64]bool           // whose polls are to be made due, since their terms changed
 
 	mutex sync.Mutex
 	held  map[int64]*holding
@@ -73,6 +77,7 @@ func (r *running) look(ctx context.Context) error {
 	for _, a := range r.partners.All() {
 		if a.SFTP != nil {
 			live[a.ID] = true
+			r.compare(a)
 		}
 	}
 	ids := slices.Sorted(maps.Keys(live))
@@ -82,6 +87,10 @@ func (r *running) look(ctx context.Context) error {
 		}
 		r.links.drop(live)
 		r.known = live
+		r.forgetTerms()
+	}
+	if err := r.store.renewTerms(ctx, r.changed); err != nil {
+		return err
 	}
 	r.mutex.Lock()
 	room, held := r.config.Partners-len(r.held), map[int64]bool{}
@@ -102,6 +111,22 @@ func (r *running) look(ctx context.Context) error {
 		r.start(l, asked)
 	}
 	return nil
+}
+
+// compare notes a partner whose terms are others than at the last look. Snapshots of the agreements share nothing, so that most
+// looks compare pointers.
+func (r *running) compare(a *partners.Agreement) {
+	before := r.agreed[a.ID]
+	if before != nil && before != a.SFTP && !reflect.DeepEqual(before, a.SFTP) {
+		r.changed[a.ID] = true
+	}
+	r.agreed[a.ID] = a.SFTP
+}
+
+// forgetTerms forgets those of partners that are polled no more.
+func (r *running) forgetTerms() {
+	maps.DeleteFunc(r.agreed, func(id int64, _ *partners.SFTP) bool { return !r.known[id] })
+	maps.DeleteFunc(r.changed, func(id int64, _ bool) bool { return !r.known[id] })
 }
 
 // start polls one partner in a goroutine of its own, whose panics end with it.

@@ -189,9 +189,20 @@ func (t *taking) wait(ctx context.Context, why string) error {
 	t.observer.SetAside(t.partner.Name, "refused")
 	t.log.ErrorContext(ctx, "file refused", "reason", why, "goes_to", t.terms.Folders.Error)
 	job := int64(0)
-	if t.terms.Folders.Error != "" || t.size == 0 && t.terms.Empty == partners.EmptyDelete {
+	if refusedGoes(t.size, t.terms) != "" {
 		job = t.job
 		t.due = due{name: t.name, version: t.version(), state: refused, job: job}
 	}
 	return t.store.setAside(ctx, t.lease, t.name, refused, why, job)
+}
+
+// refusedGoes is what becomes of a refused file by agreement; "" leaves it where it is.
+func refusedGoes(size int64, terms *partners.SFTP) string {
+	switch {
+	case size == 0 && terms.Empty == partners.EmptyDelete:
+		return "it is deleted"
+	case terms.Folders.Error != "":
+		return "it goes to the error folder"
+	}
+	return ""
 }

@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
+
+	"golang.org/x/crypto/ssh"
 
 	"firstcopy/partners"
 )
@@ -52,7 +55,7 @@ func route(h *partners.Hop) string {
 func logins(a *partners.Auth) string {
 	var all []string
 	for _, k := range a.Keys {
-		word := "key " + k.File
+		word := "key " + k.File + fingerprint(k.File)
 		if k.CertificateFile != "" {
 			word += " with its certificate"
 		}
@@ -68,6 +71,19 @@ func logins(a *partners.Auth) string {
 		all = append(all, "prompts")
 	}
 	return strings.Join(all, ", ")
+}
+
+// fingerprint is that of a private key, where its file can be read here and is not locked.
+func fingerprint(file string) string {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	key, err := ssh.ParsePrivateKey(content)
+	if err != nil {
+		return ""
+	}
+	return " (" + ssh.FingerprintSHA256(key.PublicKey()) + ")"
 }
 
 func folders(f *partners.Folders) string {

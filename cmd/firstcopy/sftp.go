@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,16 +71,33 @@ func newSFTPStatusCommand(a *app) *cobra.Command {
 }
 
 func writeSFTP(w io.Writer, out sftpOutput, now time.Time) error {
-	t := newTable(w, "PARTNER", "NODE", "LAST GOOD POLL", "LAST FILE", "LISTED", "WAITING", "OLDEST", "INCOMPLETE", "DUE", "STUCK", "FAULT")
+	var rows bytes.Buffer
+	t := newTable(&rows, "PARTNER", "NODE", "LAST POLL", "LAST GOOD POLL", "NEXT POLL", "LAST FILE", "LISTED", "WAITING", "OLDEST", "INCOMPLETE",
+		"TO PUT BACK", "REFUSED", "STUCK")
 	for _, s := range out.Partners {
 		oldest := ""
 		if !s.Oldest.IsZero() {
 			oldest = s.OldestAge(now).Round(time.Second).String()
 		}
-		t.row(display(s.Tenant, s.Partner), s.Node, when(s.LastGood), when(s.LastFile), s.Listed, s.Waiting, oldest, s.Incomplete, s.Due, s.Refused+s.Stuck, s.Error)
+		next := when(s.DueAt)
+		if s.Polling {
+			next = "now"
+		}
+		t.row(display(s.Tenant, s.Partner), s.Node, when(s.LastPoll), when(s.LastGood), next, when(s.LastFile), s.Listed, s.Waiting, oldest,
+			s.Incomplete, s.Due, s.Refused, s.Stuck)
 	}
-	if err := t.flush(); err != nil || len(out.Files) == 0 {
+	if err := t.flush(); err != nil {
 		return err
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(rows.String(), "\n"), "\n") {
+		fmt.Fprintln(w, line)
+		if i > 0 && out.Partners[i-1].Error != "" { // below its row, and in no column: those end at a line without cells
+			s := out.Partners[i-1]
+			fmt.Fprintf(w, "  ! %s (%s in a row)\n", printable(s.Error), count(s.Failures, "poll", "polls"))
+		}
+	}
+	if len(out.Files) == 0 {
+		return nil
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err

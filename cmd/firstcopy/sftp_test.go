@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"strings"
@@ -46,6 +48,21 @@ func TestPartnerTest(t *testing.T) {
 		t.Errorf("got %+v", out)
 	}
 
+	h := s.history(t)
+	for _, sql := range []string{`INSERT INTO sftp_poll (partner_id) SELECT partner_id FROM partner`, `
+		INSERT INTO sftp_file (partner_id, name, size, mtime, state, owner, fence, expires_at, reason)
+		SELECT partner_id, 'orders.edi', 4, ` + fmt.Sprint(out.Files[1].Modified.Unix()) + `, 'refused', '', 1, now(), 'no UNZ' FROM partner`} {
+		if _, err := h.pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	contains(t, squeeze(s.run(t, "partner", "test", "acme", "--dry-run").must(t)),
+		"refused (no UNZ); no error folder is agreed: it lies there until it changes\n")
+	if _, err := h.pool.Exec(t.Context(), `UPDATE sftp_file SET state = 'incomplete'`); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, squeeze(s.run(t, "partner", "test", "acme", "--dry-run").must(t)), "incomplete (no UNZ); it waits for the rest, another ")
+
 	server.Files.Remove("archive")
 	r := s.run(t, "partner", "test", "acme")
 	if r.code != exitFailed {
@@ -70,7 +87,7 @@ func TestPartnerTestExplains(t *testing.T) {
 		{"old", sftptest.Script{Algorithms: ssh.Config{KeyExchanges: []string{ssh.InsecureKeyExchangeDH14SHA1}}},
 			[]string{"no common algorithm for key exchange", "curve25519-sha256", "diffie-hellman-group14-sha1",
 				"hint: the server is old", "algorithms: {key_exchanges: [diffie-hellman-group14-sha1]}"}},
-		{"refuses", sftptest.Script{Auth: []sftptest.Auth{sftptest.ByPassword("secret")}}, []string{"logging in at", "hint: check user, keys and password"}},
+		{"refuses", sftptest.Script{Auth: []sftptest.Auth{sftptest.ByPassword("secret")}}, []string{"logging in at", "(as hub with SHA256:", "hint: check user, keys and password"}},
 		{"noise", sftptest.Script{Noise: "You have new mail.\r\n"}, []string{"text instead of SFTP: You have", "hint: the server accepts the login"}},
 	} {
 		server := sftptest.StartScripted(t, test.script)
@@ -81,6 +98,16 @@ func TestPartnerTestExplains(t *testing.T) {
 		}
 		contains(t, r.err, test.says...)
 	}
+	open := sftptest.StartScripted(t, sftptest.Script{})
+	locked, err := ssh.MarshalPrivateKeyWithPassphrase(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), "", []byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.apply(t, s.sftpAgreement(t, "locked", open, ""))
+	s.write(t, "partner-key", string(pem.EncodeToMemory(locked)))
+	contains(t, s.run(t, "partner", "test", "locked").err, "passphrase protected", "hint: name its passphrase_file in auth.keys")
+	s.write(t, "partner-key", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBwh0qJCQjyr3QIJBbQZzb6bHUg2vEyhYg6O1ytmHc5D hub\n")
+	contains(t, s.run(t, "partner", "test", "locked").err, "not a private key as ssh-keygen writes it", "hint: is it the .pub file?")
 	s.apply(t, s.agreement("as2", ""))
 	contains(t, s.run(t, "partner", "test", "as2").err, "no SFTP is agreed with as2")
 }
@@ -91,7 +118,7 @@ func TestPartnerShowSFTP(t *testing.T) {
 	server := sftptest.StartScripted(t, sftptest.Script{})
 	s.apply(t, s.sftpAgreement(t, "acme", server, "      route: {socks5: 'proxy.example:1080'}\n      expect: {by: '08:30', days: [mon]}\n      algorithms: {macs: [hmac-sha1-96]}\n"))
 	page := squeeze(s.run(t, "partner", "show", "acme").must(t))
-	contains(t, page, "SFTP hub@"+server.Address+" by SOCKS5 proxy.example:1080\n", "host key ssh-ed25519 AAAA", "logs in by key "+s.dir+"/partner-key\n",
+	contains(t, page, "SFTP hub@"+server.Address+" by SOCKS5 proxy.example:1080\n", "host key ssh-ed25519 AAAA", "logs in by key "+s.dir+"/partner-key (SHA256:",
 		"also offered hmac-sha1-96\n", "folders in, archive archive\n", "ready unchanged for 10s; given up when incomplete for 1h\n",
 		"polled every 1m and up to 6s more, 10000 files at once\n", "expected mon by 08:30 UTC\n")
 	if strings.Contains(page, "certificate") || strings.Contains(page, "AS2") {
@@ -117,7 +144,7 @@ func TestSFTPStatus(t *testing.T) {
 		}
 	}
 	page := squeeze(s.run(t, "sftp", "status").must(t))
-	contains(t, page, "acme gw1 20", " 7 1 1h0m", "s 1 0 0 listing in: EOF\n", `acme \xE4b\x0A 5 B incomplete`, "no trailer\n")
+	contains(t, page, "LAST POLL LAST GOOD POLL NEXT POLL", "TO PUT BACK REFUSED STUCK\n", "acme gw1 - 20", " 7 1 1h0m", "s 1 0 0 0\n! listing in: EOF (2 polls in a row)\n", `acme \xE4b\x0A 5 B incomplete`, "no trailer\n")
 	out := decode[sftpOutput](t, s.run(t, "sftp", "status", "--partner", "acme", "--json").must(t))
 	if len(out.Partners) != 1 || out.Partners[0].Incomplete != 1 || len(out.Files) != 1 || string(out.Files[0].Octets) != "\xe4b\n" ||
 		out.Partners[0].OldestAge(time.Now()) < time.Hour {

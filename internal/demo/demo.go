@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -135,6 +136,7 @@ func (w *world) close() error {
 
 // invite says how to go on by hand.
 func (w *world) invite() {
+	host, port, _ := net.SplitHostPort(w.drops.address)
 	w.say(`
 The gateway keeps running; end it with Ctrl-C. Send it a message yourself, from another terminal:
 
@@ -147,7 +149,13 @@ and ask what became of it:
   %[1]s ledger show INV2026001
   %[1]s delivery list
   %[1]s drift list
-  curl http://%[8]s/metrics`,
+  curl http://%[8]s/metrics
+
+Or be acme and drop a file by SFTP: put it into %[9]s and see it taken.
+
+  sftp -P %[10]s -i %[11]s %[12]s@%[13]s
+  %[1]s sftp status
+  %[1]s partner test acme --dry-run`,
 		w.Binary, w.url, w.path("acme.crt"), w.path("acme.key"), w.path("hub.crt"), w.path("invoice.edi"),
-		w.path("firstcopy.yaml"), w.gateway.operator)
+		w.path("firstcopy.yaml"), w.gateway.operator, w.path("drop/in"), port, w.path("drop/ssh/client_key"), w.drops.user, host)
 }

@@ -30,7 +30,7 @@ func (w *world) sftpTerms() string {
       host_keys: [%q]
       auth: {keys: [{file: drop/ssh/client_key}]}
       folders: {in: %q, archive: %q, acknowledgement: %q}
-      ready: {quiet: 200ms}
+      ready: {quiet: 200ms} # so that nobody waits; at a real partner's leave the default of 10s
       interval: 200ms
 `, host, port, w.drops.user, w.drops.hostKey, w.path("drop/in"), w.path("drop/archive"), w.path("drop/answers"))
 }

@@ -213,8 +213,27 @@ func TestF47RefusedLogin(t *testing.T) {
 	for time.Since(before) < 2*time.Second { // twenty polls of the others
 		w.works()
 	}
+	if _, text := failure(t, hub, "acme"); !strings.Contains(text, "not dialled again until ") || strings.Contains(text, `\x0A`) {
+		t.Errorf("between two dials the fault is %q", text)
+	}
 	if c := s.Counts(); c.Connections > 3 || c.MostOpen > 1 {
 		t.Errorf("%d connections in two seconds, %d at a time", c.Connections, c.MostOpen)
+	}
+}
+
+// Terms that were mended are tried at once, however long it would have been to the next poll, and the old fault is gone.
+func TestChangedTermsAreTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t)
+	s := startScripted(t, sftptest.Script{})
+	s.Files.Put("in/one.edi", invoice(1))
+	terms := scripted(t, s)
+	agree(t, hub, "acme", terms.with(func(terms *partners.SFTP) { terms.Folders.In, terms.Interval = "inn", partners.Period(time.Hour) }))
+	failure(t, hub, "acme")
+	agree(t, hub, "acme", terms)
+	taken(t, hub, "acme", invoice(1))
+	if n := hub.Count(`SELECT count(*) FROM sftp_poll WHERE error_kind <> '' OR last_error <> '' OR failures <> 0`); n != 0 {
+		t.Error("the old fault is shown still")
 	}
 }
 

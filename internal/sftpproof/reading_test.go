@@ -177,6 +177,29 @@ func TestF06AbortedUpload(t *testing.T) {
 	as2test.Eventually(t, "the whole file to be archived", func() bool { return len(s.Names("archive")) == 1 })
 }
 
+// F6: without an error folder a half file lies where it is; it goes there once one is agreed on.
+func TestF06ErrorFolderAgreedLater(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t)
+	s := startScripted(t, sftptest.Script{})
+	at := scripted(t, s)
+	terms := func(folder string) server {
+		return at.with(func(terms *partners.SFTP) {
+			terms.Ready.Grace, terms.Folders.Error = partners.Period(500*time.Millisecond), folder
+		})
+	}
+	s.Files.Put("in/half.edi", invoice(1)[:100])
+	agree(t, hub, "acme", terms(""))
+	as2test.Eventually(t, "the half file to be refused", func() bool { return hub.Count(`SELECT count(*) FROM sftp_file WHERE state = 'refused'`) == 1 })
+	polls(t, hub, "acme", 3)
+	if _, there := s.Files.Read("in/half.edi"); !there {
+		t.Fatal("it is gone, and nobody had said where to")
+	}
+	agree(t, hub, "acme", terms("error"))
+	as2test.Eventually(t, "the half file to be put aside", func() bool { _, there := s.Files.Read("error/half.edi"); return there })
+	as2test.Eventually(t, "its row to go", func() bool { return hub.Count(`SELECT count(*) FROM sftp_file`) == 0 })
+}
+
 // F6: what is complete at first sight but has lost its end, or its middle.
 func TestF06IncompleteEnvelopes(t *testing.T) {
 	t.Parallel()
