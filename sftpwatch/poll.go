@@ -226,13 +226,20 @@ func (p *polling) takeSome(ctx context.Context, ready []entry, settler *settler,
 				work <- claim{f, since, job}
 			}
 		}
-		if err := p.store.giveBack(context.WithoutCancel(ctx), p.lease, unused); err != nil {
+		if err := p.giveBack(ctx, unused); err != nil {
 			p.fail(err)
 		}
 	}
 	close(work)
 	wait.Wait()
 	return jobs
+}
+
+// giveBack ends claims, also when ctx has ended, and does not wait for long.
+func (p *polling) giveBack(ctx context.Context, names []string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	return p.store.giveBack(ctx, p.lease, names)
 }
 
 // conclude takes the jobs back that have nothing left to do.

@@ -45,9 +45,7 @@ func (p *polling) takeOne(ctx context.Context, c claim, settler *settler) {
 
 // undo gives a claim back after an error. One that is not the file's own ends the poll.
 func (p *polling) undo(ctx context.Context, c claim, cause error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	if err := p.store.giveBack(ctx, p.lease, []string{c.name}); err != nil {
+	if err := p.giveBack(ctx, []string{c.name}); err != nil {
 		p.log.WarnContext(ctx, "claim not given back", "partner", p.partner.Name, "file", shown(c.name), "error", err)
 	}
 	if cause == nil {
