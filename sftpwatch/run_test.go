@@ -3,6 +3,7 @@ package sftpwatch
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,5 +60,21 @@ func TestNoPollBesideOneThatEnds(t *testing.T) {
 	delete(r.held, a.ID)
 	if n := leases(); n != 1 {
 		t.Errorf("%d leases once it has ended", n)
+	}
+}
+
+// However many odd names a folder has, the log has few of them.
+func TestOddNamesAreCounted(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	p := &polling{running: &running{Watcher: &Watcher{log: slog.New(slog.NewTextHandler(&log, nil))}}, partner: &partners.Agreement{Name: "acme"}}
+	p.tellOdd(t.Context(), make([]refusal, 5000))
+	if n := strings.Count(log.String(), "\n"); n != oddTold+1 || !strings.Contains(log.String(), "names=4990") {
+		t.Errorf("%d lines:\n%s", n, log.String())
+	}
+	log.Reset()
+	p.tellOdd(t.Context(), make([]refusal, oddTold))
+	if n := strings.Count(log.String(), "\n"); n != oddTold {
+		t.Errorf("%d lines", n)
 	}
 }
