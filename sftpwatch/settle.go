@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,6 +45,7 @@ const (
 type settleWorker struct {
 	river.WorkerDefaults[settleArgs]
 	watcher *Watcher
+	busy    sync.Map // partners, by id, of whom a job is at work
 }
 
 // AddWorkers adds the watcher's jobs to those that an outbox works.
@@ -60,6 +62,11 @@ func (*settleWorker) Timeout(*river.Job[settleArgs]) time.Duration { return sett
 // Work does what is due of the job's files. It fails when any of them does, and comes again with backoff.
 func (s *settleWorker) Work(ctx context.Context, job *river.Job[settleArgs]) error {
 	w, partner := s.watcher, job.Args.Partner
+	// One job of a partner at a time: they have one connection, and those of a dead partner would hold all workers.
+	if _, taken := s.busy.LoadOrStore(partner, true); taken {
+		return w.store.stepBack(ctx, job.ID)
+	}
+	defer s.busy.Delete(partner)
 	if busy, err := w.store.busy(ctx, partner, job.ID); err != nil {
 		return err
 	} else if busy {

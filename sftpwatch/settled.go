@@ -3,9 +3,12 @@ package sftpwatch
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 )
 
 // due is a file of which something is due: what a post-action works on.
@@ -67,6 +70,14 @@ func (s *store) done(ctx context.Context, partner, job int64) error {
 		return fmt.Errorf("taking a job back: %w", err)
 	}
 	return nil
+}
+
+// stepBack has a job come again in a moment, behind those of partners of whom none is at work.
+func (s *store) stepBack(ctx context.Context, job int64) error {
+	if _, err := s.pool.Exec(ctx, `UPDATE river_job SET priority = 4 WHERE id = $1`, job); err != nil {
+		return fmt.Errorf("putting a job back: %w", err)
+	}
+	return river.JobSnooze(2*time.Second + rand.N(2*time.Second))
 }
 
 // settledSQL forgets files of which nothing is due any more.
