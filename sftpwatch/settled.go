@@ -23,9 +23,10 @@ type due struct {
 	job      int64
 }
 
+// The queries by job name the condition of sftp_file_job_idx, although what they ask for implies it.
 const dueSQL = `
 SELECT name, size, mtime, state, delivery_id, digest, moved_to, attempts FROM sftp_file
-WHERE partner_id = $1 AND job_id = $2 AND state IN ('taken', 'refused', 'stuck') ORDER BY name`
+WHERE partner_id = $1 AND job_id = $2 AND state <> 'kept' AND state IN ('taken', 'refused', 'stuck') ORDER BY name`
 
 // due reads the files that a job is for and of which something is due still.
 func (s *store) due(ctx context.Context, partner, job int64) ([]due, error) {
@@ -50,7 +51,9 @@ func (s *store) due(ctx context.Context, partner, job int64) ([]due, error) {
 	return all, nil
 }
 
-const busySQL = `SELECT EXISTS (SELECT FROM sftp_file WHERE partner_id = $1 AND job_id = $2 AND state = 'claimed' AND expires_at > now())`
+const busySQL = `
+SELECT EXISTS (SELECT FROM sftp_file
+	WHERE partner_id = $1 AND job_id = $2 AND state <> 'kept' AND state = 'claimed' AND expires_at > now())`
 
 // busy reports whether the poll that a job belongs to takes files still.
 func (s *store) busy(ctx context.Context, partner, job int64) (busy bool, err error) {
