@@ -15,12 +15,12 @@ import (
 )
 
 // agreed is a directory with one partner, whose server does what its script says.
-func agreed(t *testing.T, server *sftptest.Scripted) (*pgxpool.Pool, *partners.Directory, *partners.Agreement) {
+func agreed(t *testing.T, server *sftptest.Scripted, quirks ...partners.Quirk) (*pgxpool.Pool, *partners.Directory, *partners.Agreement) {
 	t.Helper()
 	pool := pgtest.New(t)
 	terms := scriptedTerms(t, server)
 	terms.Interval, terms.After, terms.Empty, terms.MaxFiles = partners.Period(time.Second), partners.AfterKeep, partners.EmptyWait, 10
-	terms.Folders.In = "in"
+	terms.Folders.In, terms.Quirks = "in", quirks
 	_, err := partners.NewStore(pool).Apply(t.Context(), "test", []partners.Agreement{{Tenant: partners.DefaultTenant, Name: "acme",
 		Sink: "dir:" + t.TempDir(), Drift: partners.DriftHold, OnDuplicate: partners.AnswerProcessed, SFTP: terms,
 		Windows: partners.Windows{Default: partners.DefaultWindow}, Limits: partners.Limits{Payload: 1 << 20, Concurrent: 8}}}, partners.ApplyOptions{})

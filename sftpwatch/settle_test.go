@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -12,6 +13,7 @@ import (
 
 	"firstcopy/internal/pgtest"
 	"firstcopy/internal/sftptest"
+	"firstcopy/partners"
 )
 
 // While a job of a partner is at work, its others step back, and those of other partners do not.
@@ -33,6 +35,24 @@ func TestOneJobOfAPartner(t *testing.T) {
 	for range 2 {
 		if err := work(7); err != nil {
 			t.Errorf("alone: %v", err)
+		}
+	}
+}
+
+// A run that copies files has the time that a file may take; a node that dies is replaced at others the sooner.
+func TestSettleTimeout(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		quirks []partners.Quirk
+		want   time.Duration
+	}{
+		{nil, settleFor + 20*time.Second},
+		{[]partners.Quirk{partners.QuirkNoRename}, settleFor + 20*time.Second + patient.File.Duration()},
+	} {
+		_, directory, a := agreed(t, sftptest.StartScripted(t, sftptest.Script{}), test.quirks...)
+		s := &settleWorker{watcher: &Watcher{partners: directory}}
+		if got := s.Timeout(&river.Job[settleArgs]{Args: settleArgs{Partner: a.ID}}); got != test.want {
+			t.Errorf("%v: %s, want %s", test.quirks, got, test.want)
 		}
 	}
 }
