@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,11 +22,25 @@ type fetching struct {
 	metrics *Metrics
 	log     *slog.Logger
 	places  chan struct{} // for files being decided
+
+	mutex  sync.Mutex
+	shares map[int64]chan struct{} // of these places, by partner
 }
 
 // newFetching lets files have half of the ingest pool's connections: nobody waits for a file, but somebody does for a receipt.
 func newFetching(decide decider, limits Limits, connections int, metrics *Metrics, log *slog.Logger) *fetching {
-	return &fetching{decide, limits, metrics, log, make(chan struct{}, max(1, connections/2))}
+	return &fetching{decide: decide, limits: limits, metrics: metrics, log: log, places: make(chan struct{}, max(1, connections/2)),
+		shares: map[int64]chan struct{}{}}
+}
+
+// share is half of the places, which one partner's files may take: a full folder must not make all others wait.
+func (f *fetching) share(partner int64) chan struct{} {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.shares[partner] == nil {
+		f.shares[partner] = make(chan struct{}, max(1, cap(f.places)/2))
+	}
+	return f.shares[partner]
 }
 
 // Spool makes room for a file.
@@ -55,11 +70,13 @@ func (f *fetched) Close() error {
 
 // Ingest decides a file. The server's pinned key and our login are what authenticates it.
 func (f *fetching) Ingest(ctx context.Context, a *sftpwatch.Arrival) (sftpwatch.Outcome, error) {
-	select {
-	case f.places <- struct{}{}:
-		defer func() { <-f.places }()
-	case <-ctx.Done():
-		return sftpwatch.Outcome{}, &ErrUnavailable{Err: context.Cause(ctx)}
+	for _, places := range []chan struct{}{f.share(a.Partner.ID), f.places} {
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+		case <-ctx.Done():
+			return sftpwatch.Outcome{}, &ErrUnavailable{Err: context.Cause(ctx)}
+		}
 	}
 	start := time.Now()
 	d := &Delivery{ID: a.ID, Partner: a.Partner, Channel: SFTP, TransportID: a.TransportID, ReceivedAt: a.ReceivedAt,

@@ -59,3 +59,5 @@ CREATE TABLE sftp_file (
     CONSTRAINT sftp_file_state_check CHECK (state IN ('claimed', 'incomplete', 'taken', 'kept', 'refused', 'stuck')),
     CONSTRAINT sftp_file_delivery_check CHECK (state NOT IN ('taken', 'kept') OR delivery_id IS NOT NULL)
 );
+-- A job's files; those that are kept in place may be many, and no job asks for them.
+CREATE INDEX sftp_file_job_idx ON sftp_file (partner_id, job_id) WHERE state <> 'kept';

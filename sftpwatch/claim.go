@@ -2,6 +2,7 @@ package sftpwatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -165,9 +166,14 @@ const setAsideSQL = `
 UPDATE sftp_file SET state = $5, reason = left($6, 2000), job_id = nullif($7, 0)
 WHERE partner_id = $1 AND name = $2 AND state = 'claimed' AND owner = $3 AND fence = $4`
 
-// setAside notes that a claimed file is not taken, and why: it waits for the rest, or it never became whole.
+// setAside notes that a claimed file is not taken, and why: it waits for the rest, or it never became whole. It is an error
+// when the claim has been lost: the file is another's to decide.
 func (s *store) setAside(ctx context.Context, l lease, name string, to state, why string, job int64) error {
-	if _, err := s.pool.Exec(ctx, setAsideSQL, l.partner, []byte(name), s.owner, l.fence, string(to), why, job); err != nil {
+	tag, err := s.pool.Exec(ctx, setAsideSQL, l.partner, []byte(name), s.owner, l.fence, string(to), why, job)
+	if err == nil && tag.RowsAffected() != 1 {
+		err = errors.New("the claim is lost")
+	}
+	if err != nil {
 		return fmt.Errorf("setting a file aside: %w", err)
 	}
 	return nil

@@ -9,14 +9,15 @@ import (
 )
 
 // guard reads the server's packets before the SFTP library does, by their first octets: what a server sends in place of SFTP
-// is told in plain words, a packet must have a possible length, and a listing has as many names as agreed at most, since the
-// library collects them all.
+// is told in plain words, a packet must have a possible length, and a listing has as many names as agreed at most, and not many
+// octets for each, since the library collects them all.
 type guard struct {
 	from    io.Reader
 	head    []byte // of the packet, still to be handed on
 	rest    int64  // of the packet behind it
 	started bool
 	limit   atomic.Int64 // names that may still come
+	octets  atomic.Int64 // of the packets with names that may still come
 	err     error
 	report  func(error) // told of a packet that must not be
 }
@@ -27,14 +28,30 @@ const (
 	maxPacket     = 256 << 10 // the library's own bound
 )
 
-// errCrowded says that a folder has more entries than agreed.
-var errCrowded = errors.New("the folder has more entries than max_entries")
+// perName is how many octets a name comes with, on average, at most: the 255 that file systems allow come twice, the second time
+// in a line such as ls prints. leastNames are allowed in any case, for a REALPATH.
+const (
+	perName    = 1 << 10
+	leastNames = 16 << 10
+)
+
+// Errors of listings that have more than agreed.
+var (
+	errCrowded = errors.New("the folder has more entries than max_entries")
+	errWordy   = errors.New("the listing has more octets than as many entries as max_entries need")
+)
 
 // expect allows so many more names: those of a listing, or the one of a REALPATH.
-func (g *guard) expect(names int) { g.limit.Add(int64(names)) }
+func (g *guard) expect(names int) {
+	g.octets.Add(max(int64(names)*perName, leastNames))
+	g.limit.Add(int64(names))
+}
 
 // expectNoMore takes back what a listing has left over.
-func (g *guard) expectNoMore() { g.limit.Store(0) }
+func (g *guard) expectNoMore() {
+	g.limit.Store(0)
+	g.octets.Store(0)
+}
 
 func (g *guard) Read(p []byte) (int, error) {
 	if len(g.head) == 0 && g.rest == 0 {
@@ -86,6 +103,9 @@ func (g *guard) next() error {
 	g.head, g.rest = head, int64(length)-9
 	if g.limit.Add(-int64(binary.BigEndian.Uint32(head[9:]))) < 0 {
 		return &Fault{Kind: KindCrowded, Doing: "listing the folder", Err: errCrowded}
+	}
+	if g.octets.Add(-int64(length)) < 0 {
+		return &Fault{Kind: KindCrowded, Doing: "listing the folder", Err: errWordy}
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ func TestGuard(t *testing.T) {
 	names := func(n uint32) []byte {
 		return packet(packetName, append([]byte{0, 0, 0, 7}, binary.BigEndian.AppendUint32(nil, n)...)...)
 	}
+	wordy := packet(packetName, append([]byte{0, 0, 0, 7, 0, 0, 0, 1}, make([]byte, leastNames)...)...)
 	whole := append(append(append([]byte{}, version...), names(3)...), packet(103, 0, 0, 0, 1, 'x')...)
 	if got, err := guarded(whole, 3); err != nil || !bytes.Equal(got, whole) {
 		t.Errorf("got %x, %v", got, err)
@@ -38,6 +39,7 @@ func TestGuard(t *testing.T) {
 	}{
 		{"text first", []byte("Welcome to the server\r\n"), "text instead of SFTP: Welco"},
 		{"too many names", append(append([]byte{}, version...), names(4)...), "more entries than max_entries"},
+		{"too much for a name", append(append([]byte{}, version...), wordy...), "more octets than"},
 		{"too long", append(append([]byte{}, version...), 0x7f, 0, 0, 0, 103), "a length of"},
 		{"too short", append(append([]byte{}, version...), 0, 0, 0, 1, 101), "a length of 1"},
 	} {

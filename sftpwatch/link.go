@@ -42,6 +42,8 @@ type link struct {
 	guard   *guard
 	handles chan struct{} // places for open files
 	reads   chan struct{} // places for READs under way
+	naming  chan struct{} // a place for the one call that asks for names
+	calls   atomic.Int64  // under way
 	used    atomic.Int64  // when the last call ended, Unix nanoseconds
 	active  time.Time     // the keeper's: when somebody else last used it
 	count   *counted
@@ -58,7 +60,8 @@ func newLink(terms *partners.SFTP) *link {
 	if terms.Has(partners.QuirkOneHandle) {
 		handles = 1
 	}
-	l := &link{terms: terms, handles: make(chan struct{}, handles), reads: make(chan struct{}, maxReads), done: make(chan struct{})}
+	l := &link{terms: terms, handles: make(chan struct{}, handles), reads: make(chan struct{}, maxReads), done: make(chan struct{}),
+		naming: make(chan struct{}, 1)}
 	l.active = time.Now()
 	l.used.Store(l.active.UnixNano())
 	return l
@@ -143,6 +146,8 @@ func (l *link) do(ctx context.Context, limit time.Duration, doing string, call f
 	defer timer.Stop()
 	stop := context.AfterFunc(ctx, func() { l.fail(faultOf(doing, context.Cause(ctx))) })
 	defer stop()
+	l.calls.Add(1)
+	defer l.calls.Add(-1)
 	err := contained(call)
 	l.used.Store(time.Now().UnixNano())
 	if err == nil {
@@ -179,6 +184,14 @@ func (l *link) list(ctx context.Context, folder string) (entries []os.FileInfo, 
 	if folder == "" {
 		folder = "."
 	}
+	select {
+	case l.naming <- struct{}{}: // or what is left over of the one would be taken from the other
+		defer func() { <-l.naming }()
+	case <-l.done:
+		return nil, l.ended()
+	case <-ctx.Done():
+		return nil, faultOf("listing "+shown(folder), context.Cause(ctx))
+	}
 	l.guard.expect(l.terms.MaxEntries + 2) // . and ..
 	defer l.guard.expectNoMore()
 	err = l.do(ctx, l.terms.Timeouts.List.Duration(), "listing "+shown(folder), func() (err error) {
@@ -204,8 +217,14 @@ func (l *link) remove(ctx context.Context, path string) error {
 	return l.request(ctx, "deleting "+shown(path), func() error { return l.sftp.Remove(path) })
 }
 
-// ping is a request that servers count as life; many do not count SSH's own keepalive.
+// ping is a request that servers count as life; many do not count SSH's own keepalive. A listing under way is life enough.
 func (l *link) ping(ctx context.Context) error {
+	select {
+	case l.naming <- struct{}{}:
+		defer func() { <-l.naming }()
+	default:
+		return nil
+	}
 	l.guard.expect(1)
 	return l.request(ctx, "asking for a sign of life", func() error {
 		_, err := l.sftp.RealPath(".")

@@ -140,6 +140,9 @@ func (ls *links) keep(l *link, a *partners.Agreement) {
 			return
 		case <-tick.C:
 		}
+		if l.calls.Load() > 0 { // a listing may take minutes, and is no idleness
+			continue
+		}
 		last := time.Unix(0, l.used.Load())
 		if time.Since(later(last, pinged)) < signOfLifeEvery/2 {
 			continue

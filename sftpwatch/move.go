@@ -2,6 +2,7 @@ package sftpwatch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -96,6 +97,15 @@ func (l *link) copy(ctx context.Context, from, to string) error {
 	if err != nil {
 		_ = l.remove(context.WithoutCancel(ctx), to) // a half copy must not look like a whole one
 		return err
+	}
+	// Copying may have taken its time: a version that its sender has written meanwhile has no copy.
+	now, _, err := l.stat(ctx, from)
+	if kindOf(err) == KindMissing {
+		return nil // the copy is all there is
+	}
+	if err != nil || now != v {
+		_ = l.remove(context.WithoutCancel(ctx), to)
+		return cmp.Or(err, errChanged)
 	}
 	return l.remove(ctx, from)
 }

@@ -65,9 +65,7 @@ func (p *polling) run(ctx context.Context) (found report) {
 	found.listed = len(listing)
 	files, odd := pick(listing, p.terms)
 	listing = nil // it may be large
-	for _, o := range odd {
-		p.log.WarnContext(ctx, "name passed over", "partner", p.partner.Name, "file", shown(o.name), "reason", o.why)
-	}
+	p.tellOdd(ctx, odd)
 	if files, err = p.confirm(ctx, files); err != nil {
 		found.err = err
 		return found
@@ -110,6 +108,18 @@ func (p *polling) run(ctx context.Context) (found report) {
 		found.again = time.Millisecond // the rest at once
 	}
 	return found
+}
+
+// oddTold is how many of the names that a poll passes over are logged each: they are as many as the server likes.
+const oddTold = 10
+
+func (p *polling) tellOdd(ctx context.Context, odd []refusal) {
+	for _, o := range odd[:min(len(odd), oddTold)] {
+		p.log.WarnContext(ctx, "name passed over", "partner", p.partner.Name, "file", shown(o.name), "reason", o.why)
+	}
+	if more := len(odd) - oddTold; more > 0 {
+		p.log.WarnContext(ctx, "more names passed over", "partner", p.partner.Name, "names", more)
+	}
 }
 
 // confirm looks at the files whose listing says nothing of them: some servers send names without attributes, or without
@@ -227,13 +237,20 @@ func (p *polling) takeSome(ctx context.Context, ready []entry, settler *settler,
 				work <- claim{f, since, job}
 			}
 		}
-		if err := p.store.giveBack(context.WithoutCancel(ctx), p.lease, unused); err != nil {
+		if err := p.giveBack(ctx, unused); err != nil {
 			p.fail(err)
 		}
 	}
 	close(work)
 	wait.Wait()
 	return jobs
+}
+
+// giveBack ends claims, also when ctx has ended, and does not wait for long.
+func (p *polling) giveBack(ctx context.Context, names []string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	return p.store.giveBack(ctx, p.lease, names)
 }
 
 // conclude takes the jobs back that have nothing left to do.

@@ -155,6 +155,38 @@ func TestMoveByCopy(t *testing.T) {
 	}
 }
 
+// A file that is written anew, or taken away, while it is copied: the new version stays, and the only copy does.
+func TestMoveByCopyMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{true, false} {
+		server := sftptest.StartScripted(t, sftptest.Script{NoExtensions: true})
+		server.Files.Mkdir("archive")
+		server.Files.Put("in/a", strings.Repeat("x", 100_000))
+		server.Change(func(s *sftptest.Script) {
+			s.Twists = []sftptest.Twist{sftptest.Times(1, func(_ *sftptest.Request, next func() sftptest.Reply) sftptest.Reply {
+				reply := next()
+				server.Files.Remove("in/a")
+				if again {
+					server.Files.Now(time.Date(2026, 12, 1, 10, 16, 0, 0, time.UTC))
+					server.Files.Put("in/a", strings.Repeat("y", 100_000))
+				}
+				return reply
+			}, sftptest.Write)}
+		})
+		terms := scriptedTerms(t, server)
+		terms.Quirks = []partners.Quirk{partners.QuirkNoRename}
+		err := dialled(t, terms).move(t.Context(), "in/a", "archive/a")
+		rewritten, _ := server.Files.Read("in/a")
+		copied, there := server.Files.Read("archive/a")
+		if again && (!errors.Is(err, errChanged) || rewritten != strings.Repeat("y", 100_000) || there) {
+			t.Errorf("written anew: %v, %d octets in its folder, a copy: %v", err, len(rewritten), there)
+		}
+		if !again && (err != nil || copied != strings.Repeat("x", 100_000)) {
+			t.Errorf("taken away: %v, %d octets are archived", err, len(copied))
+		}
+	}
+}
+
 // A put to a server that falls silent ends with the context.
 func TestPutEnds(t *testing.T) {
 	t.Parallel()

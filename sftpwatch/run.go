@@ -99,6 +99,9 @@ func (r *running) look(ctx context.Context) error {
 	}
 	r.mutex.Unlock()
 	r.seen.drop(live, held)
+	// A poll may outlive its lease, for as long as its last call takes: until it has ended there is no other of its partner
+	// in this process, with whom it would share what has been seen.
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return held[id] })
 	if room <= 0 || len(ids) == 0 {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,6 +45,7 @@ const (
 type settleWorker struct {
 	river.WorkerDefaults[settleArgs]
 	watcher *Watcher
+	busy    sync.Map // partners, by id, of whom a job is at work
 }
 
 // AddWorkers adds the watcher's jobs to those that an outbox works.
@@ -54,12 +56,24 @@ func (w *Watcher) AddWorkers(workers *river.Workers) {
 // settleFor is how long one run of a job begins with further files; a longer one would be taken for one that died.
 const settleFor = 10 * time.Second
 
-// Timeout bounds one run; River takes up the jobs of dead nodes only if it knows one.
-func (*settleWorker) Timeout(*river.Job[settleArgs]) time.Duration { return settleFor + 20*time.Second }
+// Timeout bounds one run; River takes up the jobs of dead nodes only if it knows one. Where files are copied the last one begun
+// may take as long as reading one may: a run that is cut off closes the connection, under the downloads of a poll too.
+func (s *settleWorker) Timeout(job *river.Job[settleArgs]) time.Duration {
+	bound := settleFor + 20*time.Second
+	if a, live := s.watcher.partners.ByID(job.Args.Partner); live && a.SFTP != nil && a.SFTP.Has(partners.QuirkNoRename) {
+		bound += a.SFTP.Timeouts.File.Duration()
+	}
+	return bound
+}
 
 // Work does what is due of the job's files. It fails when any of them does, and comes again with backoff.
 func (s *settleWorker) Work(ctx context.Context, job *river.Job[settleArgs]) error {
 	w, partner := s.watcher, job.Args.Partner
+	// One job of a partner at a time: they have one connection, and those of a dead partner would hold all workers.
+	if _, taken := s.busy.LoadOrStore(partner, true); taken {
+		return w.store.stepBack(ctx, job.ID)
+	}
+	defer s.busy.Delete(partner)
 	if busy, err := w.store.busy(ctx, partner, job.ID); err != nil {
 		return err
 	} else if busy {

@@ -3,9 +3,12 @@ package sftpwatch
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 )
 
 // due is a file of which something is due: what a post-action works on.
@@ -20,9 +23,10 @@ type due struct {
 	job      int64
 }
 
+// The queries by job name the condition of sftp_file_job_idx, although what they ask for implies it.
 const dueSQL = `
 SELECT name, size, mtime, state, delivery_id, digest, moved_to, attempts FROM sftp_file
-WHERE partner_id = $1 AND job_id = $2 AND state IN ('taken', 'refused', 'stuck') ORDER BY name`
+WHERE partner_id = $1 AND job_id = $2 AND state <> 'kept' AND state IN ('taken', 'refused', 'stuck') ORDER BY name`
 
 // due reads the files that a job is for and of which something is due still.
 func (s *store) due(ctx context.Context, partner, job int64) ([]due, error) {
@@ -47,7 +51,9 @@ func (s *store) due(ctx context.Context, partner, job int64) ([]due, error) {
 	return all, nil
 }
 
-const busySQL = `SELECT EXISTS (SELECT FROM sftp_file WHERE partner_id = $1 AND job_id = $2 AND state = 'claimed' AND expires_at > now())`
+const busySQL = `
+SELECT EXISTS (SELECT FROM sftp_file
+	WHERE partner_id = $1 AND job_id = $2 AND state <> 'kept' AND state = 'claimed' AND expires_at > now())`
 
 // busy reports whether the poll that a job belongs to takes files still.
 func (s *store) busy(ctx context.Context, partner, job int64) (busy bool, err error) {
@@ -67,6 +73,14 @@ func (s *store) done(ctx context.Context, partner, job int64) error {
 		return fmt.Errorf("taking a job back: %w", err)
 	}
 	return nil
+}
+
+// stepBack has a job come again in a moment, behind those of partners of whom none is at work.
+func (s *store) stepBack(ctx context.Context, job int64) error {
+	if _, err := s.pool.Exec(ctx, `UPDATE river_job SET priority = 4 WHERE id = $1`, job); err != nil {
+		return fmt.Errorf("putting a job back: %w", err)
+	}
+	return river.JobSnooze(2*time.Second + rand.N(2*time.Second))
 }
 
 // settledSQL forgets files of which nothing is due any more.

@@ -28,12 +28,14 @@ func (p *polling) takeOne(ctx context.Context, c claim, settler *settler) {
 	t := &taking{polling: p, claim: c, path: within(p.terms.Folders.In, c.name), start: time.Now(),
 		log: p.log.With("partner", p.partner.Name, "file", shown(c.name), "bytes", c.size)}
 	why, err := t.contained(file)
-	switch {
-	case err != nil:
+	if err != nil {
 		p.undo(ctx, c, err)
-	case why != "":
+		return
+	}
+	if why != "" {
 		if err := t.wait(ctx, why); err != nil {
 			p.fail(err)
+			return
 		}
 	}
 	if t.due.state == taken || t.due.state == refused {
@@ -43,9 +45,7 @@ func (p *polling) takeOne(ctx context.Context, c claim, settler *settler) {
 
 // undo gives a claim back after an error. One that is not the file's own ends the poll.
 func (p *polling) undo(ctx context.Context, c claim, cause error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	if err := p.store.giveBack(ctx, p.lease, []string{c.name}); err != nil {
+	if err := p.giveBack(ctx, []string{c.name}); err != nil {
 		p.log.WarnContext(ctx, "claim not given back", "partner", p.partner.Name, "file", shown(c.name), "error", err)
 	}
 	if cause == nil {
@@ -81,7 +81,7 @@ type taking struct {
 	path  string
 	start time.Time
 	log   *slog.Logger
-	due   due // its post-action; without a job if there is none
+	due   due // its post-action, once it is known to be committed; without a state before
 }
 
 func (t *taking) contained(ctx context.Context) (why string, err error) {
@@ -146,14 +146,16 @@ func (t *taking) decide(ctx context.Context, spool Payload, found []interchange.
 		to = kept
 	}
 	digest := spool.Sum()
+	var d due
 	arrival.Record = func(batch *pgx.Batch, delivery uuid.UUID) {
-		t.due = due{name: t.name, version: t.version(), state: to, delivery: delivery, digest: digest[:], job: t.job}
-		t.store.queueTaken(batch, t.lease, t.due)
+		d = due{name: t.name, version: t.version(), state: to, delivery: delivery, digest: digest[:], job: t.job}
+		t.store.queueTaken(batch, t.lease, d)
 	}
 	outcome, err := t.gateway.Ingest(ctx, arrival)
 	if err != nil {
 		return &Fault{Kind: KindOurs, Doing: "deciding the file", Err: err}
 	}
+	t.due = d // not before: what is recorded may never be committed, and the file is then the only copy
 	failpoint.Hit("sftp.committed")
 	t.mutex.Lock()
 	t.taken++
@@ -188,12 +190,15 @@ func (t *taking) wait(ctx context.Context, why string) error {
 	}
 	t.observer.SetAside(t.partner.Name, "refused")
 	t.log.ErrorContext(ctx, "file refused", "reason", why, "goes_to", t.terms.Folders.Error)
-	job := int64(0)
+	var d due
 	if refusedGoes(t.size, t.terms) != "" {
-		job = t.job
-		t.due = due{name: t.name, version: t.version(), state: refused, job: job}
+		d = due{name: t.name, version: t.version(), state: refused, job: t.job}
 	}
-	return t.store.setAside(ctx, t.lease, t.name, refused, why, job)
+	if err := t.store.setAside(ctx, t.lease, t.name, refused, why, d.job); err != nil {
+		return err
+	}
+	t.due = d
+	return nil
 }
 
 // refusedGoes is what becomes of a refused file by agreement; "" leaves it where it is.

@@ -1,0 +1,80 @@
+package sftpwatch
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"firstcopy/internal/pgtest"
+	"firstcopy/internal/sftptest"
+	"firstcopy/partners"
+)
+
+// agreed is a directory with one partner, whose server does what its script says.
+func agreed(t *testing.T, server *sftptest.Scripted, quirks ...partners.Quirk) (*pgxpool.Pool, *partners.Directory, *partners.Agreement) {
+	t.Helper()
+	pool := pgtest.New(t)
+	terms := scriptedTerms(t, server)
+	terms.Interval, terms.After, terms.Empty, terms.MaxFiles = partners.Period(time.Second), partners.AfterKeep, partners.EmptyWait, 10
+	terms.Folders.In, terms.Quirks = "in", quirks
+	_, err := partners.NewStore(pool).Apply(t.Context(), "test", []partners.Agreement{{Tenant: partners.DefaultTenant, Name: "acme",
+		Sink: "dir:" + t.TempDir(), Drift: partners.DriftHold, OnDuplicate: partners.AnswerProcessed, SFTP: terms,
+		Windows: partners.Windows{Default: partners.DefaultWindow}, Limits: partners.Limits{Payload: 1 << 20, Concurrent: 8}}}, partners.ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := partners.NewDirectory(pool, slog.New(slog.DiscardHandler))
+	if err := directory.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return pool, directory, directory.All()[0]
+}
+
+// A poll that has lost its lease and has not ended yet keeps its partner: a second one beside it would share what it has seen.
+func TestNoPollBesideOneThatEnds(t *testing.T) {
+	t.Parallel()
+	server := sftptest.StartScripted(t, sftptest.Script{})
+	server.Files.Mkdir("in")
+	pool, directory, a := agreed(t, server)
+	w := New(pool, directory, Config{}, "test", slog.New(slog.DiscardHandler), unheard{})
+	defer w.Close()
+	late := &holding{lease: lease{partner: a.ID}, stop: func(error) {}, proven: time.Now()}
+	r := &running{Watcher: w, ctx: t.Context(), stopping: make(chan struct{}), held: map[int64]*holding{a.ID: late}}
+	leases := func() (n int) {
+		if err := r.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.polls.Wait()
+		if err := pool.QueryRow(context.Background(), `SELECT fence FROM sftp_poll WHERE partner_id = $1`, a.ID).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := leases(); n != 0 || r.held[a.ID] != late {
+		t.Errorf("%d leases beside the poll that ends, which is still held: %v", n, r.held[a.ID] == late)
+	}
+	delete(r.held, a.ID)
+	if n := leases(); n != 1 {
+		t.Errorf("%d leases once it has ended", n)
+	}
+}
+
+// However many odd names a folder has, the log has few of them.
+func TestOddNamesAreCounted(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	p := &polling{running: &running{Watcher: &Watcher{log: slog.New(slog.NewTextHandler(&log, nil))}}, partner: &partners.Agreement{Name: "acme"}}
+	p.tellOdd(t.Context(), make([]refusal, 5000))
+	if n := strings.Count(log.String(), "\n"); n != oddTold+1 || !strings.Contains(log.String(), "names=4990") {
+		t.Errorf("%d lines:\n%s", n, log.String())
+	}
+	log.Reset()
+	p.tellOdd(t.Context(), make([]refusal, oddTold))
+	if n := strings.Count(log.String(), "\n"); n != oddTold {
+		t.Errorf("%d lines", n)
+	}
+}
