@@ -40,7 +40,7 @@ type Flag string
 const (
 	SameDocument    Flag = "same_document"    // it has come before, to the octet, in another interchange
 	CopyOfKnown     Flag = "copy"             // it says that it is a copy of what has been forwarded
-	CopyOfUnknown   Flag = "copy_of_unknown"  // it says that it is a copy of what never came
+	CopyOfUnknown   Flag = "copy_of_unknown"  // it says that it is a copy, and neither its content nor its date ever came
 	TargetUnknown   Flag = "target_unknown"   // what it replaces, changes or cancels never came
 	AfterCancel     Flag = "after_cancel"     // what it replaces or changes had been cancelled
 	OutOfOrder      Flag = "out_of_order"     // a change came after a newer one, or before its original

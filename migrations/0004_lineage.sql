@@ -196,7 +196,19 @@ BEGIN
             IF head.number IS NULL THEN
                 NULL;
             ELSIF m.effect = 'none' THEN
-                v_relation := 'copy'; v_rank := false;
+                -- Numbers begin anew, so a copy is one of the same content, or of the same date; it says so itself of the rest.
+                v_rank := false;
+                IF v_before OR m.date <> '' AND EXISTS (
+                    SELECT FROM lineage_of(p_partner, v_own) x
+                    WHERE x.rank IS NOT NULL AND x.by_number = '' AND x.effect <> 'cancel' AND x.document_date <> ''
+                      AND lineage_compare(m.revision, m.date, '', x.revision, x.document_date, '') = 0)
+                THEN
+                    v_relation := 'copy';
+                ELSIF v_amended AND v_order <= 0 THEN
+                    v_relation := 'stale';
+                ELSE
+                    v_rank := v_order > 0; -- flagged as a copy of what never came
+                END IF;
             ELSIF head.digest = v_digest THEN
                 v_relation := 'same'; v_rank := false;
             ELSIF m.effect = '' AND m.function <> '' AND NOT v_before THEN
