@@ -80,6 +80,7 @@ type numberedSet struct {
 	Others    int          `json:"others"`
 	Sent      string       `json:"sent"`
 	Flags     []Flag       `json:"flags,omitempty"`
+	Reserved  bool         `json:"reserved,omitempty"` // lineage_reserve has had it
 	Stale     VersionState `json:"stale"`
 	Same      VersionState `json:"same"`
 }
