@@ -172,3 +172,28 @@ func TestNewNumbersInOppositeOrdersDoNotDeadlock(t *testing.T) {
 		t.Errorf("numbers with gaps: %v", broken)
 	}
 }
+
+// A payload with one numbered interchange beside one without a number, and payloads with two, take numbers and references in the
+// same order.
+func TestOneNumberBesideAPlainInterchangeDoesNotDeadlock(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	for round := range 60 {
+		var wait sync.WaitGroup
+		for w := range 4 {
+			wait.Go(func() {
+				plain := paper{ref: fmt.Sprint("U", round), content: "u"}
+				number := paper{ref: fmt.Sprint("D", round, "-", w), number: fmt.Sprint("N", round), content: fmt.Sprint(w), effect: interchange.New}
+				entries := []dedup.Entry{plain.entry(0), number.entry(0)}
+				if w%2 == 1 {
+					other := paper{ref: fmt.Sprint("E", round, "-", w), number: fmt.Sprint("O", round, "-", w), content: "o", effect: interchange.New}
+					entries = append(entries, other.entry(0))
+				}
+				if _, err := tryRegister(context.Background(), pool, registration(1, entries...), true); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+}

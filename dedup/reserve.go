@@ -41,7 +41,7 @@ func (r *Registration) queueReserve(batch *pgx.Batch, documents []*numberedSet) 
 			Recipient: ref.Recipient, RecipientQualifier: ref.RecipientQualifier, Types: typesOf(ref), Test: ref.Test, Discriminant: e.Discriminant,
 			Raw: hex.EncodeToString(e.Raw[:]), Content: hex.EncodeToString(e.Content[:]), Lineage: documents[i]})
 	}
-	if len(all) < 2 {
+	if len(all) == 0 || len(r.Entries) < 2 {
 		return
 	}
 	for i := range all {
