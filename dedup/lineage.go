@@ -40,7 +40,7 @@ type Flag string
 const (
 	SameDocument    Flag = "same_document"    // it has come before, to the octet, in another interchange
 	CopyOfKnown     Flag = "copy"             // it says that it is a copy of what has been forwarded
-	CopyOfUnknown   Flag = "copy_of_unknown"  // it says that it is a copy of what never came
+	CopyOfUnknown   Flag = "copy_of_unknown"  // it says that it is a copy, and neither its content nor its date ever came
 	TargetUnknown   Flag = "target_unknown"   // what it replaces, changes or cancels never came
 	AfterCancel     Flag = "after_cancel"     // what it replaces or changes had been cancelled
 	OutOfOrder      Flag = "out_of_order"     // a change came after a newer one, or before its original
@@ -80,6 +80,7 @@ type numberedSet struct {
 	Others    int          `json:"others"`
 	Sent      string       `json:"sent"`
 	Flags     []Flag       `json:"flags,omitempty"`
+	Reserved  bool         `json:"reserved,omitempty"` // lineage_reserve has had it
 	Stale     VersionState `json:"stale"`
 	Same      VersionState `json:"same"`
 }

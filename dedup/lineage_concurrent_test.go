@@ -134,3 +134,66 @@ func TestOppositePayloadsDoNotDeadlock(t *testing.T) {
 		wait.Wait()
 	}
 }
+
+// Payloads of plain originals meet in numbers that nobody knew: several interchanges each, one with several, and an amendment
+// among originals. Whatever order they name them in, all end.
+func TestNewNumbersInOppositeOrdersDoNotDeadlock(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	var references atomic.Int64
+	for round := range 30 {
+		var wait sync.WaitGroup
+		for w := range 4 {
+			wait.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(round), uint64(w)))
+				var entries []dedup.Entry
+				for _, n := range random.Perm(8) {
+					p := paper{ref: fmt.Sprint("R", references.Add(1)), number: fmt.Sprint("N", round, "-", n), content: fmt.Sprint(w), effect: interchange.New}
+					if w == 3 && n%3 == 0 {
+						p.effect, p.about = interchange.Supersede, []string{fmt.Sprint("N", round, "-", 7-n)}
+					}
+					entries = append(entries, p.entry(0))
+				}
+				if w == 2 {
+					for i := range entries[1:] {
+						entries[0].Messages = append(entries[0].Messages, entries[i+1].Messages...)
+					}
+					entries = entries[:1]
+				}
+				if _, err := tryRegister(context.Background(), pool, registration(1, entries...), true); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+	if broken := column[string](t, pool, `SELECT number FROM document_lineage GROUP BY number HAVING max(seq) <> count(*)
+		OR count(*) FILTER (WHERE relation <> 'reserved') < 4`); len(broken) > 0 {
+		t.Errorf("numbers with gaps: %v", broken)
+	}
+}
+
+// A payload with one numbered interchange beside one without a number, and payloads with two, take numbers and references in the
+// same order.
+func TestOneNumberBesideAPlainInterchangeDoesNotDeadlock(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	for round := range 60 {
+		var wait sync.WaitGroup
+		for w := range 4 {
+			wait.Go(func() {
+				plain := paper{ref: fmt.Sprint("U", round), content: "u"}
+				number := paper{ref: fmt.Sprint("D", round, "-", w), number: fmt.Sprint("N", round), content: fmt.Sprint(w), effect: interchange.New}
+				entries := []dedup.Entry{plain.entry(0), number.entry(0)}
+				if w%2 == 1 {
+					other := paper{ref: fmt.Sprint("E", round, "-", w), number: fmt.Sprint("O", round, "-", w), content: "o", effect: interchange.New}
+					entries = append(entries, other.entry(0))
+				}
+				if _, err := tryRegister(context.Background(), pool, registration(1, entries...), true); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+}

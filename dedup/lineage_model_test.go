@@ -135,10 +135,7 @@ func (a *archive) relation(p paper) (relation string, leads, amends bool) {
 		}
 		return "amends", leads, amends
 	case interchange.NoEffect:
-		if head != nil {
-			return "copy", false, false
-		}
-		return "original", true, false
+		return a.copyOf(p, head, before), head == nil || a.copyOf(p, head, before) == "original" && compare(p, head, false) > 0, false
 	}
 	switch {
 	case head == nil:
@@ -151,6 +148,22 @@ func (a *archive) relation(p paper) (relation string, leads, amends bool) {
 		return "original", false, false
 	}
 	return "original", compare(p, head, false) >= 0, false
+}
+
+// copyOf judges a paper that says it is a copy: of which content or date something has come, or it is not to be lost.
+func (a *archive) copyOf(p paper, head *use, before bool) string {
+	dated := func(u *use) bool {
+		return u.forwarded && u.by == p.number && u.paper.effect != interchange.Cancel && p.date != "" && u.paper.date != "" && compare(p, u, false) == 0
+	}
+	switch {
+	case head == nil:
+		return "original"
+	case before || slices.ContainsFunc(a.uses[p.number], dated):
+		return "copy"
+	case a.newest(p.number, whole) != nil && compare(p, head, false) <= 0:
+		return "stale"
+	}
+	return "original"
 }
 
 func (a *archive) take(p paper) dedup.Verdict {
@@ -215,7 +228,7 @@ func drawPaper(rt *rapid.T) paper {
 		number:   number.Draw(rt, "number"),
 		effect:   rapid.SampledFrom(effects).Draw(rt, "effect"),
 		content:  fmt.Sprint(rapid.IntRange(1, 6).Draw(rt, "content")),
-		date:     rapid.SampledFrom([]string{"20261201", "20261202", "20261203", "202612021200"}).Draw(rt, "date"),
+		date:     rapid.SampledFrom([]string{"", "20261201", "20261202", "20261203", "202612021200"}).Draw(rt, "date"),
 		sent:     rapid.SampledFrom([]string{"20261204", "20261205"}).Draw(rt, "sent"),
 		revision: rapid.SampledFrom([]string{"", "", "1", "2", "x"}).Draw(rt, "revision"),
 	}

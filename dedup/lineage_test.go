@@ -137,7 +137,14 @@ func TestLineage(t *testing.T) {
 		{"the same replacement again", []paper{first, {number: "A1", effect: replace, content: "b"}, {number: "A1", effect: replace, content: "b"}}, "first +same_document"},
 		{"an earlier replacement again", []paper{first, {number: "A1", effect: replace, content: "b"}, {number: "A1", effect: replace, content: "c"}, {number: "A1", effect: replace, content: "b"}}, "stale -A1"},
 		{"the original's interchange after its amendment", []paper{{ref: "S", number: "A1", effect: original, content: "a"}, {number: "A1", effect: replace, content: "b"}, {ref: "S", number: "A1", effect: original, content: "a"}}, "duplicate"},
-		{"a copy of what is known", []paper{first, {number: "A1", effect: interchange.NoEffect, content: "b"}}, "duplicate +copy"},
+		{"a copy of what is known", []paper{first, {number: "A1", effect: interchange.NoEffect, content: "b", date: "20261201"}}, "duplicate +copy"},
+		{"a copy of what was replaced", []paper{first, {number: "A1", effect: replace, content: "c", date: "20261205"}, {number: "A1", effect: interchange.NoEffect, content: "b", date: "20261201"}}, "duplicate +copy"},
+		{"a copy of the same content without dates", []paper{{number: "A1", effect: original, content: "a"}, {number: "A1", effect: interchange.NoEffect, content: "a"}}, "duplicate +copy"},
+		{"a copy under a number that began anew", []paper{first, {number: "A1", effect: interchange.NoEffect, content: "b", date: "20280105"}}, "first +copy_of_unknown"},
+		{"a copy from before the number began anew", []paper{first, {number: "A1", effect: interchange.NoEffect, content: "b", date: "20250105"}}, "first +copy_of_unknown"},
+		{"a copy of other content without dates", []paper{{number: "A1", effect: original, content: "a"}, {number: "A1", effect: interchange.NoEffect, content: "b"}}, "first +copy_of_unknown"},
+		{"a copy without a date of what has one", []paper{first, {number: "A1", effect: interchange.NoEffect, content: "b"}}, "first +copy_of_unknown"},
+		{"a copy of what never came but cancelled", []paper{{number: "A1", effect: cancel, content: "a", date: "20261201"}, {number: "A1", effect: interchange.NoEffect, content: "b", date: "20261201"}}, "stale -A1"},
 		{"a copy of what never came", []paper{{number: "A1", effect: interchange.NoEffect, content: "b"}}, "first +copy_of_unknown"},
 		{"an unknown function", []paper{first, {number: "A1", function: "77", content: "b"}}, "first +unknown_function"},
 		{"an unknown function after a cancel", []paper{first, {number: "A1", effect: cancel, content: "c"}, {number: "A1", function: "77", content: "b"}}, "first +unknown_function"},
@@ -199,6 +206,70 @@ func TestLineageWithinOnePayload(t *testing.T) {
 		if d.Verdict != dedup.Duplicate || d.Fresh() {
 			t.Errorf("interchange %d again: got %s", i+1, d.Verdict)
 		}
+	}
+}
+
+// Plain originals in one payload are written at once: nothing is weighed, and there is nothing to tell of them.
+func TestPlainOriginalsOfOnePayloadAreNotWeighed(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	exec(t, pool, `DROP FUNCTION lineage_weigh`) // called all the same, it fails
+	var entries []dedup.Entry
+	for n := range 50 {
+		p := paper{number: fmt.Sprint("A", n), effect: interchange.New, content: "a"}
+		if n%10 == 0 {
+			p.alsoMessage = &paper{number: fmt.Sprint("B", n), effect: interchange.New, content: "b"}
+		}
+		entries = append(entries, p.entry(n))
+	}
+	for i, d := range register(t, pool, 1, entries...) {
+		if d.Verdict != dedup.First || d.Lineage != nil {
+			t.Errorf("interchange %d: %s, lineage %+v", i+1, d.Verdict, d.Lineage)
+		}
+	}
+	if n := column[int64](t, pool, `SELECT count(*) FROM document_lineage WHERE relation = 'original' AND rank = 1 AND seq = 1`)[0]; n != 55 {
+		t.Errorf("%d numbers are known, want 55", n)
+	}
+}
+
+// Originals that are weighed are not told of either, unless there is something to tell.
+func TestOriginalsAreNotTold(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	first := paper{number: "A1", effect: interchange.New, content: "a", date: "20261201"}
+	register(t, pool, 1, first.entry(1))
+	again := paper{number: "A1", effect: interchange.New, content: "b", date: "20261202"}
+	d := register(t, pool, 1, again.entry(2))[0]
+	if d.Lineage == nil || !d.Lineage.Has(dedup.NumberReused) || len(d.Lineage.Documents) != 0 {
+		t.Errorf("got %+v", d.Lineage)
+	}
+	response := paper{number: "A2", effect: interchange.Response, content: "a"}
+	register(t, pool, 1, response.entry(3))
+	response.content = "b"
+	if d := register(t, pool, 1, response.entry(4))[0]; d.Lineage != nil {
+		t.Errorf("got %+v", d.Lineage)
+	}
+}
+
+// What was written beforehand is taken back if its interchange turns out to be a duplicate.
+func TestReservedOriginalsOfADuplicateLeaveNothing(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	one, two := paper{ref: "S", number: "A1", effect: interchange.New, content: "a"}, paper{number: "A2", effect: interchange.New, content: "b"}
+	// The other transaction commits between the reservation and the decision.
+	register(t, pool, 1, one.entry(1))
+	exec(t, pool, `DELETE FROM document_lineage`)
+	exec(t, pool, `CREATE TABLE aside AS SELECT * FROM dedup_key`)
+	exec(t, pool, `DELETE FROM dedup_key`)
+	exec(t, pool, `CREATE FUNCTION restore() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		INSERT INTO dedup_key SELECT * FROM aside ON CONFLICT DO NOTHING; RETURN NULL; END $$`)
+	exec(t, pool, `CREATE TRIGGER restore AFTER INSERT ON document_lineage FOR EACH STATEMENT EXECUTE FUNCTION restore()`)
+	decisions := register(t, pool, 1, one.entry(1), two.entry(2))
+	if decisions[0].Verdict != dedup.Duplicate || decisions[1].Verdict != dedup.First {
+		t.Errorf("got %s and %s", decisions[0].Verdict, decisions[1].Verdict)
+	}
+	if got := column[string](t, pool, `SELECT number FROM document_lineage WHERE relation <> 'reserved'`); !slices.Equal(got, []string{"A2"}) {
+		t.Errorf("known are %v, want A2", got)
 	}
 }
 

@@ -67,7 +67,7 @@ func (r *Registration) Register(ctx context.Context, tx querier) ([]Decision, er
 
 // Queue adds the registration to a batch: entry after entry, in the order in which every transaction locks references, so that
 // overlapping payloads cannot deadlock. Entries with numbered documents come in the order of the payload, which may hold an
-// original and its replacement; if there are several, what they lock is locked beforehand.
+// original and its replacement; if there are other entries, what they lock is locked beforehand.
 func (r *Registration) Queue(batch *pgx.Batch) {
 	r.Decisions = make([]Decision, len(r.Entries))
 	documents := make([]*numberedSet, len(r.Entries))

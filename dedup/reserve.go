@@ -8,11 +8,13 @@ import (
 )
 
 // reserveSQL locks the document numbers of several entries at once: references are locked in an order of their own, and
-// numbers taken along with them one by one could make two payloads wait for each other in a circle.
+// numbers taken along with them one by one could make two payloads wait for each other in a circle. So it does for one entry with
+// numbers beside others without, whose references would be locked before its numbers.
 const reserveSQL = `SELECT lineage_reserve($1, $2::jsonb)`
 
 // reserved is an entry as lineage_reserve wants it: enough to see that it is a known copy, which needs no lock.
 type reserved struct {
+	Document           string       `json:"document"`
 	Control            string       `json:"control"`
 	Standard           string       `json:"standard"`
 	Sender             string       `json:"sender"`
@@ -35,12 +37,15 @@ func (r *Registration) queueReserve(batch *pgx.Batch, documents []*numberedSet) 
 		}
 		e := &r.Entries[i]
 		ref := &e.Reference
-		all = append(all, reserved{Control: ref.Control, Standard: string(ref.Standard), Sender: ref.Sender, SenderQualifier: ref.SenderQualifier,
+		all = append(all, reserved{Document: e.Document.String(), Control: ref.Control, Standard: string(ref.Standard), Sender: ref.Sender, SenderQualifier: ref.SenderQualifier,
 			Recipient: ref.Recipient, RecipientQualifier: ref.RecipientQualifier, Types: typesOf(ref), Test: ref.Test, Discriminant: e.Discriminant,
 			Raw: hex.EncodeToString(e.Raw[:]), Content: hex.EncodeToString(e.Content[:]), Lineage: documents[i]})
 	}
-	if len(all) < 2 {
+	if len(all) == 0 || len(r.Entries) < 2 {
 		return
+	}
+	for i := range all {
+		all[i].Lineage.Reserved = true
 	}
 	text, err := json.Marshal(all)
 	if err != nil {

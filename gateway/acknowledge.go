@@ -187,19 +187,33 @@ func (w *work) compose(d *due, decision *dedup.Decision, drift bool) *forward.Ac
 	return a
 }
 
-// queueAcknowledgements adds the rows, the transmissions and the events. jobs are the ids of the outbox jobs.
+// queueAcknowledgements adds the rows, the transmissions and the events. jobs are the ids of the outbox jobs. Transmissions
+// exclude each other, so everybody adds them in one order: by document and kind.
 func (w *work) queueAcknowledgements(batch *pgx.Batch, decisions []dedup.Decision, jobs []int64) {
-	for _, d := range w.due {
-		document := decisions[d.interchange].Document
+	type transmission struct {
+		due *due
+		job int64
+	}
+	var all []transmission
+	for i := range w.due {
+		d := &w.due[i]
 		if d.composed != nil {
 			forward.QueueAcknowledgement(batch, d.composed)
 		}
-		forward.QueueAcknowledged(batch, w.ID, w.node, document, d.kind)
+		forward.QueueAcknowledged(batch, w.ID, w.node, decisions[d.interchange].Document, d.kind)
 		if d.transmission != uuid.Nil {
-			t := forward.Transmission{ID: d.transmission, Delivery: w.ID, Channel: w.Channel}
-			forward.QueueTransmission(batch, &t, document, d.kind, jobs[0])
+			all = append(all, transmission{d, jobs[0]})
 			jobs = jobs[1:]
 		}
+	}
+	document := func(t transmission) uuid.UUID { return decisions[t.due.interchange].Document }
+	slices.SortStableFunc(all, func(a, b transmission) int {
+		x, y := document(a), document(b)
+		return cmp.Or(bytes.Compare(x[:], y[:]), cmp.Compare(a.due.kind, b.due.kind))
+	})
+	for _, one := range all {
+		t := forward.Transmission{ID: one.due.transmission, Delivery: w.ID, Channel: w.Channel}
+		forward.QueueTransmission(batch, &t, document(one), one.due.kind, one.job)
 	}
 }
 

@@ -28,10 +28,11 @@ type prior struct {
 
 const priorSQL = `
 SELECT d.delivery_id, true, coalesce(r.message_id, ''), coalesce(r.disposition, ''), coalesce(r.mic, ''), r.octets,
-	ARRAY(SELECT acknowledgement_id FROM acknowledgement_transmission t WHERE t.delivery_id = d.delivery_id
+	ARRAY(SELECT a.acknowledgement_id FROM acknowledgement a
+		WHERE a.acknowledgement_id IN (SELECT t.acknowledgement_id FROM acknowledgement_transmission t WHERE t.delivery_id = d.delivery_id)
 		AND NOT EXISTS (SELECT FROM acknowledgement_transmission u
-			WHERE u.acknowledgement_id = t.acknowledgement_id AND u.state = 'pending')
-		GROUP BY acknowledgement_id)
+			WHERE u.acknowledgement_id = a.acknowledgement_id AND u.state = 'pending')
+		ORDER BY a.document_id, a.kind COLLATE "C")
 FROM delivery d LEFT JOIN receipt r ON r.delivery_id = d.delivery_id AND r.kind = $5
 WHERE d.partner_id = $1 AND d.channel = $2 AND d.transport_id = $3 AND d.payload_hash = $4
 UNION ALL

@@ -15,7 +15,7 @@ import (
 type slowly struct {
 	mutex   sync.Mutex
 	entered map[int64]int // by partner
-	decided     chan struct{}
+	decided chan struct{}
 }
 
 func (s *slowly) Ingest(_ context.Context, d *Delivery) (Outcome, error) {

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,10 @@ import (
 	"testing"
 
 	"crypto/x509"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"firstcopy/gateway"
 	"firstcopy/gateway/forward"
@@ -355,6 +360,50 @@ func TestOneTransmissionAtATime(t *testing.T) {
 	station.wait(t, hub, 1)
 	if n := hub.Count(`SELECT count(*) FROM acknowledgement_transmission`); n != 1 {
 		t.Errorf("%d transmissions", n)
+	}
+}
+
+// Two copies that come at the same moment, neither of which sees the other's transmission, set off one.
+func TestConcurrentCopiesSetOffOneTransmission(t *testing.T) {
+	t.Parallel()
+	hub := as2test.Start(t, as2test.Options{})
+	acme, station := answerable(t, hub, "acme", nil)
+	processed(t, as2test.Send(t, acme, asking(as2test.Invoice("INV1", "1"))))
+	station.wait(t, hub, 1)
+	var acknowledgement, delivery [16]byte
+	if err := hub.Pool.QueryRow(t.Context(), `SELECT acknowledgement_id, delivery_id FROM acknowledgement`).Scan(&acknowledgement, &delivery); err != nil {
+		t.Fatal(err)
+	}
+	again := func() (pgx.Tx, error) {
+		tx, err := hub.Pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var batch pgx.Batch
+		batch.Queue(`SET LOCAL lock_timeout = '100ms'`)
+		one := forward.Transmission{ID: uuid.Must(uuid.NewV7()), Delivery: delivery, Channel: gateway.AS2}
+		forward.QueueRetransmission(&batch, &one, acknowledgement, 0)
+		return tx, tx.SendBatch(t.Context(), &batch).Close()
+	}
+	first, err := again()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := again()
+	if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "55P03" {
+		t.Errorf("the second did not wait for the first: %v", err)
+	}
+	second.Rollback(t.Context())
+	if err := first.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	third, err := again()
+	if err != nil {
+		t.Errorf("one that comes later: %v", err)
+	}
+	third.Commit(t.Context())
+	if n := hub.Count(`SELECT count(*) FROM acknowledgement_transmission WHERE state = 'pending'`); n != 1 {
+		t.Errorf("%d transmissions are pending", n)
 	}
 }
 

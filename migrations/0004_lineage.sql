@@ -196,7 +196,19 @@ BEGIN
             IF head.number IS NULL THEN
                 NULL;
             ELSIF m.effect = 'none' THEN
-                v_relation := 'copy'; v_rank := false;
+                -- Numbers begin anew, so a copy is one of the same content, or of the same date; it says so itself of the rest.
+                v_rank := false;
+                IF v_before OR m.date <> '' AND EXISTS (
+                    SELECT FROM lineage_of(p_partner, v_own) x
+                    WHERE x.rank IS NOT NULL AND x.by_number = '' AND x.effect <> 'cancel' AND x.document_date <> ''
+                      AND lineage_compare(m.revision, m.date, '', x.revision, x.document_date, '') = 0)
+                THEN
+                    v_relation := 'copy';
+                ELSIF v_amended AND v_order <= 0 THEN
+                    v_relation := 'stale';
+                ELSE
+                    v_rank := v_order > 0; -- flagged as a copy of what never came
+                END IF;
             ELSIF head.digest = v_digest THEN
                 v_relation := 'same'; v_rank := false;
             ELSIF m.effect = '' AND m.function <> '' AND NOT v_before THEN
@@ -273,7 +285,7 @@ BEGIN
                 v_heads := v_heads || ARRAY(SELECT jsonb_array_elements(v_about));
             END IF;
         END CASE;
-        IF jsonb_array_length(v_told) < 100 THEN
+        IF v_relation <> 'original' AND jsonb_array_length(v_told) < 100 THEN
             v_told := v_told || jsonb_strip_nulls(jsonb_build_object('number', m.number, 'relation', v_relation, 'function', nullif(m.function, ''),
                 'supersedes', nullif(v_about, '[]')));
         END IF;
@@ -293,6 +305,7 @@ END $$;
 --   others     how many messages take no part, having no number or no effect
 --   sent       the interchange's time
 --   flags      what is to be told whatever comes out
+--   reserved   the payload has been given to lineage_reserve
 -- It returns NULL for originals of which nothing is to be told, else what dedup.Lineage holds, and beside it counts.
 --
 -- Relations: original (nothing newer is known), supersedes, changes, cancels (of what is known, or flagged), same (the very
@@ -307,7 +320,9 @@ DECLARE
     v_written integer := 0;
 BEGIN
     IF (p_lineage->>'plain')::boolean THEN
-        IF v_all = 1 THEN
+        IF p_lineage ? 'reserved' THEN
+            NULL; -- lineage_reserve has written what could be
+        ELSIF v_all = 1 THEN
             INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number,
                 effect, function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
             VALUES (d->>'number', p_partner, p_standard, d->>'family', p_sender, p_recipient, p_test, 1, 'original', 1, '',
@@ -325,6 +340,9 @@ BEGIN
             ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING;
         END IF;
         GET DIAGNOSTICS v_written = ROW_COUNT;
+        IF p_lineage ? 'reserved' THEN
+            v_written := (SELECT count(*) FROM document_lineage x WHERE x.document_id = p_document);
+        END IF;
         IF v_written = v_all THEN
             RETURN CASE WHEN p_lineage ? 'flags' THEN jsonb_build_object('flags', p_lineage->'flags') END;
         END IF;
@@ -373,18 +391,22 @@ END $$;
 -- share some cannot wait for one another in a circle: their document numbers, and, since they are then decided in the order of
 -- the payload, their references, in a few lots for each partner, which such payloads alone take. Copies of known content need
 -- neither: they will be duplicates.
+--
+-- A plain original of a number that nothing else in the payload is about is written here as lineage_judge would write it, which
+-- finds it: one statement for thousands. All numbers are inserted in one order, those that are written and those that are locked.
 CREATE FUNCTION lineage_reserve(p_partner bigint, p_entries jsonb) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
+    v_plain jsonb[] := '{}';
     v_names lineage_name[] := '{}';
     v_lots  bigint[] := '{}';
     v_name  lineage_name;
     e       record;
 BEGIN
-    FOR e IN SELECT * FROM jsonb_to_recordset(p_entries) AS r(control text, standard text, sender text, sender_qualifier text, recipient text,
-        recipient_qualifier text, types text[], test boolean, discriminant text, raw text, content text, lineage jsonb)
+    FOR e IN SELECT * FROM jsonb_to_recordset(p_entries) AS r(document uuid, control text, standard text, sender text, sender_qualifier text,
+        recipient text, recipient_qualifier text, types text[], test boolean, discriminant text, raw text, content text, lineage jsonb)
     LOOP
         CONTINUE WHEN EXISTS (
             SELECT FROM dedup_key k
@@ -395,12 +417,41 @@ BEGIN
                 SELECT FROM dedup_version v WHERE v.key_id = k.key_id
                 AND (v.raw_hash = decode(e.raw, 'hex') OR v.content_hash = decode(e.content, 'hex')))));
         v_lots := array_append(v_lots, hashtextextended('reference', p_partner) + (hashtextextended(e.control, 0) & 31));
-        FOREACH v_name IN ARRAY lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage) LOOP
-            v_names := array_append(v_names, v_name);
-        END LOOP;
+        IF (e.lineage->>'plain')::boolean THEN
+            v_plain := array_append(v_plain, jsonb_build_object('document', e.document, 'standard', e.standard, 'sender', e.sender,
+                'recipient', e.recipient, 'test', e.test, 'lineage', e.lineage));
+        ELSE
+            FOREACH v_name IN ARRAY lineage_names(p_partner, e.standard, e.sender, e.recipient, e.test, e.lineage) LOOP
+                v_names := array_append(v_names, v_name);
+            END LOOP;
+        END IF;
     END LOOP;
     PERFORM pg_advisory_xact_lock(lot) FROM (SELECT DISTINCT unnest(v_lots) AS lot ORDER BY 1) l;
-    PERFORM lineage_lock(p_partner, v_names);
+
+    WITH plain AS (
+        SELECT (d.number, p->>'standard', d.family, p->>'sender', p->>'recipient', (p->>'test')::boolean)::lineage_name AS name,
+            d.effect, d.function, d.revision, d.date, p#>>'{lineage,sent}' AS sent, d.digest, (p->>'document')::uuid AS document, d.place
+        FROM unnest(v_plain) p, jsonb_to_recordset(p#>'{lineage,documents}') AS d(number text, family text, effect text, function text,
+            revision text, date text, digest text, place integer)
+    ), named AS (
+        SELECT n.name, count(*) = 1 AND bool_and(n.plain) AS alone
+        FROM (SELECT name, true AS plain FROM plain UNION ALL SELECT unnest(v_names), false) n GROUP BY n.name
+    ), wanted AS (
+        SELECT n.name, p.effect, p.function, p.revision, p.date, p.sent, p.digest, p.document, p.place
+        FROM named n LEFT JOIN plain p ON p.name = n.name AND n.alone
+    ), written AS (
+        INSERT INTO document_lineage (number, partner_id, standard, family, sender, recipient, test, seq, relation, rank, by_number, effect,
+            function, revision, document_date, interchange_time, digest, document_id, place, seen_at)
+        SELECT (w.name).number, p_partner, (w.name).standard, (w.name).family, (w.name).sender, (w.name).recipient, (w.name).test, 1,
+            CASE WHEN w.document IS NULL THEN 'reserved' ELSE 'original' END, CASE WHEN w.document IS NOT NULL THEN 1 END, '',
+            coalesce(w.effect, ''), coalesce(w.function, ''), coalesce(w.revision, ''), coalesce(w.date, ''), coalesce(w.sent, ''),
+            decode(w.digest, 'hex'), w.document, coalesce(w.place, 0), now()
+        FROM wanted w ORDER BY w.name
+        ON CONFLICT ON CONSTRAINT document_lineage_pkey DO NOTHING
+        RETURNING (number, standard, family, sender, recipient, test)::lineage_name AS name
+    )
+    SELECT array_agg(n.name) INTO v_names FROM named n WHERE NOT EXISTS (SELECT FROM written w WHERE w.name = n.name);
+    PERFORM lineage_lock(p_partner, v_names); -- those that are known
 END $$;
 
 -- ledger_decide decides one copy of an interchange, and writes its event. It is the whole of the ledger's logic:
@@ -484,7 +535,7 @@ BEGIN
           AND x.discriminant = p_discriminant AND (x.raw_hash = p_raw OR x.content_hash = p_content)
         RETURNING late, key_id, epoch, document_id INTO v_late, v_key, v_epoch, v_document;
         IF FOUND THEN
-            IF p_lineage IS NOT NULL AND judged THEN -- a race was lost, and its winner's documents are these
+            IF p_lineage IS NOT NULL AND (judged OR p_lineage ? 'reserved') THEN -- a race was lost, and its winner's documents are these
                 DELETE FROM document_lineage x WHERE x.document_id = p_document;
             END IF;
             RETURN concat_ws(' ', 'duplicate', v_late, v_key, v_epoch, v_document, 'accepted');
@@ -503,7 +554,7 @@ BEGIN
         WHERE v.key_id = k.key_id AND (v.content_hash = p_content OR v.raw_hash = p_raw) ORDER BY v.seen_at LIMIT 1;
         IF FOUND THEN
             v_verdict := 'duplicate'; v_late := k.expires_at <= now(); v_key := k.key_id; v_epoch := k.epoch; v_document := known;
-            IF p_lineage IS NOT NULL AND judged THEN
+            IF p_lineage IS NOT NULL AND (judged OR p_lineage ? 'reserved') THEN
                 DELETE FROM document_lineage x WHERE x.document_id = p_document;
                 l := NULL; ruled := NULL;
             END IF;
@@ -552,8 +603,8 @@ BEGIN
         IF v_verdict IN ('stale', 'duplicate') THEN
             v_state := lineage_state(l, p_lineage, v_verdict);
         END IF;
-        l := jsonb_strip_nulls(jsonb_build_object('documents', nullif(l->'documents', '[]'), 'supersedes', nullif(l->'supersedes', '[]'),
-            'stale', nullif(l->'stale', '[]'), 'flags', nullif(l->'flags', '[]')));
+        l := nullif(jsonb_strip_nulls(jsonb_build_object('documents', nullif(l->'documents', '[]'), 'supersedes', nullif(l->'supersedes', '[]'),
+            'stale', nullif(l->'stale', '[]'), 'flags', nullif(l->'flags', '[]'))), '{}');
     END IF;
     IF p_lineage IS NOT NULL AND v_state <> 'accepted' THEN
         UPDATE document_lineage x SET rank = NULL WHERE x.document_id = p_document;

@@ -55,5 +55,7 @@ CREATE TABLE acknowledgement_transmission (
     CONSTRAINT acknowledgement_transmission_sent_check CHECK ((state = 'sent') = (sent_at IS NOT NULL))
 );
 CREATE INDEX acknowledgement_transmission_idx ON acknowledgement_transmission (acknowledgement_id);
+-- At most one is under way, however many copies ask for one at the same moment.
+CREATE UNIQUE INDEX acknowledgement_transmission_pending_key ON acknowledgement_transmission (acknowledgement_id) WHERE state = 'pending';
 CREATE INDEX acknowledgement_transmission_delivery_idx ON acknowledgement_transmission (delivery_id);
 CREATE INDEX acknowledgement_transmission_open_idx ON acknowledgement_transmission (state, created_at) WHERE state IN ('pending', 'stuck');

@@ -79,8 +79,8 @@ func QueueAcknowledgement(batch *pgx.Batch, a *Acknowledgement) {
 const insertTransmissionSQL = `
 INSERT INTO acknowledgement_transmission (transmission_id, acknowledgement_id, delivery_id, channel, job_id)
 SELECT $1, a.acknowledgement_id, $2, $3, $4 FROM acknowledgement a
-WHERE %s AND a.octets IS NOT NULL AND NOT EXISTS (
-	SELECT FROM acknowledgement_transmission t WHERE t.acknowledgement_id = a.acknowledgement_id AND t.state = 'pending')`
+WHERE %s AND a.octets IS NOT NULL
+ON CONFLICT (acknowledgement_id) WHERE state = 'pending' DO NOTHING`
 
 var (
 	transmitDocumentSQL = fmt.Sprintf(insertTransmissionSQL, `a.document_id = $5 AND a.kind = $6`)
@@ -94,7 +94,11 @@ func QueueTransmission(batch *pgx.Batch, t *Transmission, document uuid.UUID, ki
 
 // QueueRetransmission adds to a batch that an acknowledgement is sent again.
 func QueueRetransmission(batch *pgx.Batch, t *Transmission, acknowledgement uuid.UUID, job int64) {
-	batch.Queue(transmitAgainSQL, [16]byte(t.ID), [16]byte(t.Delivery), t.Channel, job, [16]byte(acknowledgement))
+	batch.Queue(transmitAgainSQL, retransmission(t, acknowledgement, job)...)
+}
+
+func retransmission(t *Transmission, acknowledgement uuid.UUID, job int64) []any {
+	return []any{[16]byte(t.ID), [16]byte(t.Delivery), t.Channel, job, [16]byte(acknowledgement)}
 }
 
 const acknowledgedSQL = `

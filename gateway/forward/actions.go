@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -78,6 +80,9 @@ func (d *Desk) Acknowledge(ctx context.Context, delivery uuid.UUID, agreement *p
 	if err := sendable(delivery, all); err != nil {
 		return 0, err
 	}
+	slices.SortFunc(all, func(a, b Acknowledgement) int { // the order in which everybody adds transmissions
+		return cmp.Or(bytes.Compare(a.Document[:], b.Document[:]), cmp.Compare(a.Kind, b.Kind))
+	})
 	sent := 0
 	err = pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
 		for i := range all {
@@ -90,12 +95,16 @@ func (d *Desk) Acknowledge(ctx context.Context, delivery uuid.UUID, agreement *p
 			if err != nil {
 				return fmt.Errorf("outbox: %w", err)
 			}
-			var batch pgx.Batch
-			QueueRetransmission(&batch, &t, a.ID, job.Job.ID)
-			dedup.QueueEvent(&batch, dedup.Event{Partner: a.PartnerID, Kind: dedup.AcknowledgementResent, Key: a.Key, Epoch: a.Epoch, Delivery: delivery,
+			tag, err := tx.Exec(ctx, transmitAgainSQL, retransmission(&t, a.ID, job.Job.ID)...)
+			if err != nil {
+				return fmt.Errorf("sending an acknowledgement again: %w", err)
+			}
+			if tag.RowsAffected() == 0 {
+				continue // a copy has set one off meanwhile
+			}
+			if err := event(ctx, tx, dedup.Event{Partner: a.PartnerID, Kind: dedup.AcknowledgementResent, Key: a.Key, Epoch: a.Epoch, Delivery: delivery,
 				Document: a.Document, Node: d.node, Detail: dedup.Detail(map[string]any{"acknowledgement": string(a.Kind),
-					"number": a.Control, "who": who, "reason": reason})})
-			if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
+					"number": a.Control, "who": who, "reason": reason})}); err != nil {
 				return err
 			}
 			sent++
