@@ -22,8 +22,7 @@ var errStopping = fmt.Errorf("the node stops: %w", context.Canceled)
 func (w *Watcher) Run(ctx context.Context) error {
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopWork(errStopping)
-	r := &running{Watcher: w, ctx: work, stopping: ctx.Done(), held: map[int64]*holding{},
-		agreed: map[int64]*partners.SFTP{}, changed: map[int64]bool{}}
+	r := newRunning(w, work, ctx.Done())
 	var beat sync.WaitGroup
 	beat.Go(func() { r.heartbeat(work) })
 	look := time.NewTicker(w.config.Look)
@@ -60,6 +59,11 @@ type running struct {
 
 	mutex sync.Mutex
 	held  map[int64]*holding
+}
+
+func newRunning(w *Watcher, ctx context.Context, stopping <-chan struct{}) *running {
+	return &running{Watcher: w, ctx: ctx, stopping: stopping, held: map[int64]*holding{}, agreed: map[int64]*partners.SFTP{},
+		changed: map[int64]bool{}}
 }
 
 // holding is a lease that this process holds.

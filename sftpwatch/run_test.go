@@ -43,7 +43,8 @@ func TestNoPollBesideOneThatEnds(t *testing.T) {
 	w := New(pool, directory, Config{}, "test", slog.New(slog.DiscardHandler), unheard{})
 	defer w.Close()
 	late := &holding{lease: lease{partner: a.ID}, stop: func(error) {}, proven: time.Now()}
-	r := &running{Watcher: w, ctx: t.Context(), stopping: make(chan struct{}), held: map[int64]*holding{a.ID: late}}
+	r := newRunning(w, t.Context(), nil)
+	r.held[a.ID] = late
 	leases := func() (n int) {
 		if err := r.look(t.Context()); err != nil {
 			t.Fatal(err)

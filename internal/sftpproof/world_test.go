@@ -1,6 +1,7 @@
 package sftpproof_test
 
 import (
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -19,7 +20,13 @@ import (
 	"firstcopy/partners"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	// These tests wait for servers most of the time.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	os.Exit(pgtest.Main(m))
+}
 
 // Waits of the agreements in these tests. A poll follows the other quickly, and whoever is to be given up is so within a
 // second.
