@@ -207,6 +207,9 @@ func (l *link) stat(ctx context.Context, path string) (v version, info os.FileIn
 		info, err = l.sftp.Lstat(path)
 		return err
 	})
+	if err == nil && info == nil { // what the library makes of some answers that are none
+		err = &Fault{Kind: KindProtocol, Doing: "looking at " + shown(path), Err: errors.New("an answer without attributes")}
+	}
 	if err != nil {
 		return version{}, nil, err
 	}

@@ -71,7 +71,7 @@ func (p *polling) run(ctx context.Context) (found report) {
 		return found
 	}
 	now := time.Now()
-	p.sightings = p.seen.of(p.partner.ID)
+	p.sightings = p.seen.of(p.partner.ID, p.terms)
 	seen := p.sightings
 	seen.see(files, now)
 	waiting, err := p.waiting(ctx, files)

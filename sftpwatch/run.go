@@ -258,21 +258,29 @@ func (r *running) beat(ctx context.Context) {
 type memory struct {
 	mutex sync.Mutex
 	all   map[int64]*sightings
+	terms map[int64]*partners.SFTP // under which they were seen
 	used  map[int64]time.Time
 }
 
-func newMemory() *memory { return &memory{all: map[int64]*sightings{}, used: map[int64]time.Time{}} }
+func newMemory() *memory {
+	return &memory{all: map[int64]*sightings{}, terms: map[int64]*partners.SFTP{}, used: map[int64]time.Time{}}
+}
 
 // forgetAfter is how long sightings are kept of a partner whom another node polls now.
 const forgetAfter = time.Hour
 
-// of returns the sightings of a partner. Only the holder of its lease uses them.
-func (m *memory) of(partner int64) *sightings {
+// of returns the sightings of a partner. Only the holder of its lease uses them. Files that could not be taken under other
+// terms are tried at once, as the partner is.
+func (m *memory) of(partner int64, terms *partners.SFTP) *sightings {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if m.all[partner] == nil {
 		m.all[partner] = &sightings{}
 	}
+	if before := m.terms[partner]; before != nil && before != terms && !reflect.DeepEqual(before, terms) {
+		m.all[partner].pardon()
+	}
+	m.terms[partner] = terms
 	m.used[partner] = time.Now()
 	return m.all[partner]
 }
@@ -283,6 +291,7 @@ func (m *memory) drop(live, held map[int64]bool) {
 	for id := range m.all {
 		if !live[id] || time.Since(m.used[id]) > forgetAfter && !held[id] {
 			delete(m.all, id)
+			delete(m.terms, id)
 			delete(m.used, id)
 		}
 	}

@@ -79,3 +79,21 @@ func TestOddNamesAreCounted(t *testing.T) {
 		t.Errorf("%d lines", n)
 	}
 }
+
+// A file that failed under other terms is tried at once under new ones.
+func TestNewTermsPardonFiles(t *testing.T) {
+	t.Parallel()
+	m, old := newMemory(), &partners.SFTP{}
+	now := time.Now()
+	seen := m.of(1, old)
+	seen.see([]entry{{name: "a.edi", size: 1}}, now)
+	seen.failed("a.edi", time.Minute, now)
+	if again := m.of(1, &partners.SFTP{}); !(*again)["a.edi"].again.After(now) {
+		t.Error("a reload of the same terms pardons")
+	}
+	changed := &partners.SFTP{}
+	changed.Jitter++
+	if again := m.of(1, changed); (*again)["a.edi"].failures != 0 || (*again)["a.edi"].again.After(now) {
+		t.Error("new terms do not")
+	}
+}

@@ -66,5 +66,13 @@ func (s sightings) failed(name string, interval time.Duration, now time.Time) {
 	s[name] = seen
 }
 
+// pardon forgets all failures.
+func (s sightings) pardon() {
+	for name, seen := range s {
+		seen.failures, seen.again = 0, time.Time{}
+		s[name] = seen
+	}
+}
+
 // failedMost is the longest that a file is left alone after a failure.
 const failedMost = 10 * time.Minute
