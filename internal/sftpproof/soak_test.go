@@ -39,8 +39,9 @@ func TestSoak(t *testing.T) {
 	late := s.watch(*soakFor / 8)
 	t.Logf("alone %s; early %s; late %s", begin, early, late)
 	t.Logf("good partners' files take %s alone, and %s among the others (the 95th of a hundred)", alone, among)
-	// The race detector makes everything slower, and the machine is shared: this is to see starvation, not speed.
-	if among > 3*alone+2*time.Second {
+	// The race detector makes everything slower, and the machine is shared: this is to see starvation, not speed. A soak of
+	// seconds, beside other tests, says nothing of either.
+	if *soakFor > time.Minute && among > 3*alone+2*time.Second {
 		t.Errorf("good partners wait for bad ones: %s, and %s alone", among, alone)
 	}
 	for _, grown := range []struct {

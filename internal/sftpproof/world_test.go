@@ -1,7 +1,6 @@
 package sftpproof_test
 
 import (
-	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -20,13 +19,7 @@ import (
 	"firstcopy/partners"
 )
 
-func TestMain(m *testing.M) {
-	// These tests wait for servers most of the time.
-	if err := flag.Set("test.parallel", "4"); err != nil {
-		panic(err)
-	}
-	os.Exit(pgtest.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // Waits of the agreements in these tests. A poll follows the other quickly, and whoever is to be given up is so within a
 // second.
