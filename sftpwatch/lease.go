@@ -36,10 +36,12 @@ WHERE partner_id IN (
 	ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED)
 RETURNING partner_id, fence, failures`
 
+	// A lease that its poll has given back since the heartbeat looked is renewed for nobody: the partner would not be polled
+	// until it expired.
 	renewSQL = `
 UPDATE sftp_poll p SET expires_at = now() + $2::interval
 FROM unnest($3::bigint[], $4::bigint[]) AS held (partner_id, fence)
-WHERE p.partner_id = held.partner_id AND p.fence = held.fence AND p.owner = $1
+WHERE p.partner_id = held.partner_id AND p.fence = held.fence AND p.owner = $1 AND p.expires_at > '-infinity'
 RETURNING p.partner_id`
 
 	renewFilesSQL = `

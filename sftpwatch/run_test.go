@@ -64,6 +64,44 @@ func TestNoPollBesideOneThatEnds(t *testing.T) {
 	}
 }
 
+// A heartbeat that comes behind the end of a poll does not keep the lease that the poll has given back.
+func TestHeartbeatRenewsNothingThatWasGivenBack(t *testing.T) {
+	t.Parallel()
+	server := sftptest.StartScripted(t, sftptest.Script{})
+	pool, directory, a := agreed(t, server)
+	w := New(pool, directory, Config{}, "test", slog.New(slog.DiscardHandler), unheard{})
+	defer w.Close()
+	take := func() []lease {
+		leases, err := w.store.take(t.Context(), []int64{a.ID}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leases
+	}
+	if err := w.store.know(t.Context(), []int64{a.ID}); err != nil {
+		t.Fatal(err)
+	}
+	for name, giveBack := range map[string]func(context.Context, lease, report) error{"released": w.store.release, "abandoned": w.store.abandon} {
+		held := take()
+		if standing, err := w.store.renew(t.Context(), held); err != nil || len(held) != 1 || !standing[a.ID] {
+			t.Fatalf("%s: a lease that is held is not renewed: %v", name, err)
+		}
+		if err := giveBack(t.Context(), held[0], report{}); err != nil {
+			t.Fatal(err)
+		}
+		if standing, err := w.store.renew(t.Context(), held); err != nil || standing[a.ID] {
+			t.Errorf("%s: renewed, %v", name, err)
+		}
+		again := take()
+		if len(again) != 1 {
+			t.Fatalf("%s: nobody can poll", name)
+		}
+		if err := w.store.abandon(t.Context(), again[0], report{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // However many odd names a folder has, the log has few of them.
 func TestOddNamesAreCounted(t *testing.T) {
 	t.Parallel()

@@ -39,9 +39,8 @@ func TestSoak(t *testing.T) {
 	late := s.watch(*soakFor / 8)
 	t.Logf("alone %s; early %s; late %s", begin, early, late)
 	t.Logf("good partners' files take %s alone, and %s among the others (the 95th of a hundred)", alone, among)
-	// The race detector makes everything slower, and the machine is shared: this is to see starvation, not speed. A soak of
-	// seconds, beside other tests, says nothing of either.
-	if *soakFor > time.Minute && among > 3*alone+2*time.Second {
+	// The race detector makes everything slower, and the machine is shared: this is to see starvation, not speed.
+	if among > 3*alone+2*time.Second {
 		t.Errorf("good partners wait for bad ones: %s, and %s alone", among, alone)
 	}
 	for _, grown := range []struct {
@@ -49,7 +48,7 @@ func TestSoak(t *testing.T) {
 		before, after float64
 		allowed       float64
 	}{
-		{"memory", early.memory, late.memory, early.memory/2 + 64<<20},
+		{"memory", early.memory, late.memory, early.memory/4 + 32<<20},
 		{"goroutines", early.goroutines, late.goroutines, early.goroutines/4 + 40},
 		{"descriptors", early.descriptors, late.descriptors, 20},
 	} {
