@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"firstcopy/gateway"
@@ -30,16 +31,7 @@ func newDeliveryAcknowledgeCommand(a *app) *cobra.Command {
 		Long: "Sends what a delivery's interchanges were answered with once more, octet for octet, by the agreement as it is now: also\n" +
 			"what is stuck, and what had no address when it was composed. The act is recorded in the account of each reference.",
 		Args: oneArgument("a delivery's id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0], "delivery")
-			if err != nil {
-				return err
-			}
-			pool, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer pool.Close()
+		RunE: a.about("delivery", func(cmd *cobra.Command, pool *pgxpool.Pool, id uuid.UUID) error {
 			d, _, err := gateway.GetDelivery(cmd.Context(), pool, id)
 			if err != nil {
 				return err
@@ -63,7 +55,7 @@ func newDeliveryAcknowledgeCommand(a *app) *cobra.Command {
 				return a.print(cmd, out, out.write)
 			}
 			return withHint(fmt.Errorf("delivery %s: its partner has no live agreement", id), "apply one again: firstcopy partner apply")
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the account")
 	who.flag(cmd)

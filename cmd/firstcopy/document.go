@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"firstcopy/gateway/forward"
@@ -152,23 +154,14 @@ func newDocumentShowCommand(a *app) *cobra.Command {
 		Use:   "show ID",
 		Short: "Show a document and its state",
 		Args:  oneArgument("a document's id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0], "document")
-			if err != nil {
-				return err
-			}
-			pool, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer pool.Close()
+		RunE: a.about("document", func(cmd *cobra.Command, pool *pgxpool.Pool, id uuid.UUID) error {
 			d, err := forward.Get(cmd.Context(), pool, id)
 			if err != nil {
 				return documentFault(err)
 			}
 			out := documentOf(d, partnersByID(cmd, pool))
 			return a.print(cmd, out, out.write)
-		},
+		}),
 	}
 }
 
@@ -216,22 +209,13 @@ func newDocumentCatCommand(a *app) *cobra.Command {
 		Use:   "cat ID",
 		Short: "Write a document's octets to standard output, as they came",
 		Args:  oneArgument("a document's id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0], "document")
-			if err != nil {
-				return err
-			}
-			pool, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer pool.Close()
+		RunE: a.about("document", func(cmd *cobra.Command, pool *pgxpool.Pool, id uuid.UUID) error {
 			if _, err := forward.Get(cmd.Context(), pool, id); err != nil {
 				return documentFault(err)
 			}
-			_, err = io.Copy(cmd.OutOrStdout(), forward.Octets(cmd.Context(), pool, id))
+			_, err := io.Copy(cmd.OutOrStdout(), forward.Octets(cmd.Context(), pool, id))
 			return err
-		},
+		}),
 	}
 }
 

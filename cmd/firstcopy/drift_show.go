@@ -40,22 +40,13 @@ func newDriftShowCommand(a *app) *cobra.Command {
 			"their numbers: segment by segment for EDIFACT and X12, else line by line. Lines with - are of the accepted content alone,\n" +
 			"lines with + of the held one. Separators, releases and line breaks are no difference.",
 		Args: oneArgument("a document's id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0], "document")
-			if err != nil {
-				return err
-			}
-			pool, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer pool.Close()
+		RunE: a.about("document", func(cmd *cobra.Command, pool *pgxpool.Pool, id uuid.UUID) error {
 			out, err := compareHeld(cmd.Context(), pool, partnersByID(cmd, pool), id)
 			if err != nil {
 				return documentFault(err)
 			}
 			return a.print(cmd, out, out.write)
-		},
+		}),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"firstcopy/partners"
@@ -64,4 +65,21 @@ func parseID(s, of string) (uuid.UUID, error) {
 		return uuid.Nil, usagef("%q is no id of a %s: it is a whole UUID, as firstcopy %s list shows it", s, of, of)
 	}
 	return id, nil
+}
+
+// about makes the run of a command about the one thing that its argument names
+// by id: "delivery", "document".
+func (a *app) about(what string, run func(cmd *cobra.Command, pool *pgxpool.Pool, id uuid.UUID) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		id, err := parseID(args[0], what)
+		if err != nil {
+			return err
+		}
+		pool, err := a.open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer pool.Close()
+		return run(cmd, pool, id)
+	}
 }
