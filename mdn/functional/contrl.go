@@ -127,76 +127,75 @@ func (w *segments) group(x *interchange.Interchange, g groupResponse) {
 	}
 }
 
-// interchangeFinding is the first error of UNB and UNZ. A duplicate comes first:
-// its reference is what the sender has to change.
+// A check is a fault with what is said of it.
+type check struct {
+	fault interchange.Faults
+	finding
+}
+
+// What is wrong with an envelope, by what is told of first. A duplicate comes
+// before all else: its reference is what the sender has to change.
+var (
+	interchangeChecks = []check{
+		{interchange.FaultDuplicate, finding{errDuplicate, "UNB", "6"}},
+		{interchange.FaultMissing, finding{errMissing, "UNB", ""}},
+		{interchange.FaultInvalid, finding{errInvalid, "UNB", ""}},
+		{interchange.FaultMixed, finding{errMixed, "", ""}},
+		{interchange.FaultTrailer, finding{errMissing, "UNZ", ""}},
+		{interchange.FaultControl, finding{errReference, "UNZ", "3"}},
+		{interchange.FaultCount, finding{errCount, "UNZ", "2"}},
+		{interchange.FaultEmpty, finding{errEmpty, "", ""}},
+	}
+	groupChecks = []check{
+		{interchange.FaultDuplicate, finding{errDuplicate, "UNG", "6"}},
+		{interchange.FaultMissing, finding{errMissing, "UNG", ""}},
+		{interchange.FaultInvalid, finding{errInvalid, "UNG", ""}},
+		{interchange.FaultTrailer, finding{errMissing, "UNE", ""}},
+		{interchange.FaultControl, finding{errReference, "UNE", "3"}},
+		{interchange.FaultCount, finding{errCount, "UNE", "2"}},
+		{interchange.FaultEmpty, finding{errEmpty, "", ""}},
+		{interchange.FaultType, finding{errTypes, "", ""}},
+	}
+	messageChecks = []check{
+		{interchange.FaultDuplicate, finding{errDuplicate, "UNH", "2"}},
+		{interchange.FaultMissing, finding{errMissing, "UNH", ""}},
+		{interchange.FaultInvalid, finding{errInvalid, "UNH", ""}},
+		{interchange.FaultType, finding{errInvalid, "UNH", "3"}},
+		{interchange.FaultTrailer, finding{errMissing, "UNT", ""}},
+		{interchange.FaultControl, finding{errReference, "UNT", "3"}},
+		{interchange.FaultCount, finding{errCount, "UNT", "2"}},
+	}
+)
+
+// first is what is said of an envelope's faults.
+func first(checks []check, f interchange.Faults) finding {
+	for i := range checks {
+		if f.Has(checks[i].fault) {
+			return checks[i].finding
+		}
+	}
+	if f != 0 {
+		return finding{code: errOther}
+	}
+	return finding{}
+}
+
 func interchangeFinding(x *interchange.Interchange, drift bool) finding {
-	switch f := x.Faults; {
-	case drift || f.Has(interchange.FaultDuplicate):
-		return finding{errDuplicate, "UNB", "6"}
-	case f.Has(interchange.FaultMissing):
-		return finding{errMissing, "UNB", ""}
-	case f.Has(interchange.FaultInvalid):
-		return finding{errInvalid, "UNB", ""}
-	case f.Has(interchange.FaultMixed):
-		return finding{errMixed, "", ""}
-	case f.Has(interchange.FaultTrailer):
-		return finding{errMissing, "UNZ", ""}
-	case f.Has(interchange.FaultControl):
-		return finding{errReference, "UNZ", "3"}
-	case f.Has(interchange.FaultCount):
-		return finding{errCount, "UNZ", "2"}
-	case f.Has(interchange.FaultEmpty):
-		return finding{errEmpty, "", ""}
-	case f != 0:
-		return finding{errOther, "", ""}
+	f := x.Faults
+	if drift {
+		f |= interchange.FaultDuplicate
 	}
-	return finding{}
+	return first(interchangeChecks, f)
 }
 
-func groupFinding(f interchange.Faults) finding {
-	switch {
-	case f.Has(interchange.FaultDuplicate):
-		return finding{errDuplicate, "UNG", "6"}
-	case f.Has(interchange.FaultMissing):
-		return finding{errMissing, "UNG", ""}
-	case f.Has(interchange.FaultInvalid):
-		return finding{errInvalid, "UNG", ""}
-	case f.Has(interchange.FaultTrailer):
-		return finding{errMissing, "UNE", ""}
-	case f.Has(interchange.FaultControl):
-		return finding{errReference, "UNE", "3"}
-	case f.Has(interchange.FaultCount):
-		return finding{errCount, "UNE", "2"}
-	case f.Has(interchange.FaultEmpty):
-		return finding{errEmpty, "", ""}
-	case f.Has(interchange.FaultType):
-		return finding{errTypes, "", ""}
-	case f != 0:
-		return finding{errOther, "", ""}
-	}
-	return finding{}
-}
+func groupFinding(f interchange.Faults) finding { return first(groupChecks, f) }
 
+// messageFinding says of a wrong type that it is not that of the group, where
+// there is one.
 func messageFinding(f interchange.Faults, grouped bool) finding {
-	switch {
-	case f.Has(interchange.FaultDuplicate):
-		return finding{errDuplicate, "UNH", "2"}
-	case f.Has(interchange.FaultMissing):
-		return finding{errMissing, "UNH", ""}
-	case f.Has(interchange.FaultInvalid):
-		return finding{errInvalid, "UNH", ""}
-	case f.Has(interchange.FaultType) && grouped:
-		return finding{errTypes, "UNH", "3"}
-	case f.Has(interchange.FaultType):
-		return finding{errInvalid, "UNH", "3"}
-	case f.Has(interchange.FaultTrailer):
-		return finding{errMissing, "UNT", ""}
-	case f.Has(interchange.FaultControl):
-		return finding{errReference, "UNT", "3"}
-	case f.Has(interchange.FaultCount):
-		return finding{errCount, "UNT", "2"}
-	case f != 0:
-		return finding{errOther, "", ""}
+	found := first(messageChecks, f)
+	if grouped && found == (finding{errInvalid, "UNH", "3"}) {
+		found.code = errTypes
 	}
-	return finding{}
+	return found
 }
