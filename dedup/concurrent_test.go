@@ -3,13 +3,16 @@ package dedup_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"firstcopy/dedup"
 	"firstcopy/internal/pgtest"
@@ -22,19 +25,8 @@ type copied struct {
 // sequential is the ledger as seen by one client at a time, without passing time: porcupine looks for an order of the
 // concurrent operations on each reference that it would have allowed.
 var sequential = porcupine.Model{
-	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
-		byReference := map[string][]porcupine.Operation{}
-		for _, op := range history {
-			r := op.Input.(copied).reference
-			byReference[r] = append(byReference[r], op)
-		}
-		var parts [][]porcupine.Operation
-		for _, part := range byReference {
-			parts = append(parts, part)
-		}
-		return parts
-	},
-	Init: func() any { return "" }, // the contents seen, one letter each
+	Partition: partition(func(c copied) string { return c.reference }),
+	Init:      func() any { return "" }, // the contents seen, one letter each
 	Step: func(state, input, output any) (bool, any) {
 		seen, content, verdict := state.(string), input.(copied).content, output.(dedup.Verdict)
 		switch {
@@ -49,29 +41,30 @@ var sequential = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " -> ", output) },
 }
 
-// Workers register overlapping bundles in any order, some roll back: the committed verdicts on each reference are those
-// of some order one after the other, and nobody deadlocks.
-func TestConcurrentVerdictsAreLinearizable(t *testing.T) {
-	t.Parallel()
-	pool := pgtest.New(t)
-	const workers, rounds, references = 8, 60, 12
+// partition cuts a history by what operations have in common.
+func partition[I any](by func(I) string) func([]porcupine.Operation) [][]porcupine.Operation {
+	return func(history []porcupine.Operation) [][]porcupine.Operation {
+		parts := map[string][]porcupine.Operation{}
+		for _, op := range history {
+			key := by(op.Input.(I))
+			parts[key] = append(parts[key], op)
+		}
+		return slices.Collect(maps.Values(parts))
+	}
+}
+
+// concurrently has workers register what is drawn for them, round after round, of which one in five is rolled back, and returns the
+// history of what was committed: an operation an entry.
+func concurrently[I any](t *testing.T, pool *pgxpool.Pool, workers, rounds int, draw func(*rand.Rand) ([]I, []dedup.Entry)) (history []porcupine.Operation) {
+	t.Helper()
 	var mu sync.Mutex
-	var history []porcupine.Operation
 	start := time.Now()
 	var wait sync.WaitGroup
 	for w := range workers {
 		wait.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(w), 7))
 			for range rounds {
-				var entries []dedup.Entry
-				var ops []copied
-				for _, k := range random.Perm(references)[:1+random.IntN(4)] {
-					op := copied{fmt.Sprint("R", k), string("abc"[random.IntN(3)])}
-					ops = append(ops, op)
-					e := entry(reference(op.reference), op.content, op.content, fortnight)
-					e.Seen = random.IntN(2) == 0
-					entries = append(entries, e)
-				}
+				inputs, entries := draw(random)
 				commit := random.IntN(5) > 0
 				call := time.Since(start).Nanoseconds()
 				decisions, err := tryRegister(context.Background(), pool, registration(1, entries...), commit)
@@ -85,16 +78,39 @@ func TestConcurrentVerdictsAreLinearizable(t *testing.T) {
 				}
 				mu.Lock()
 				for i, d := range decisions {
-					history = append(history, porcupine.Operation{ClientId: w, Input: ops[i], Output: d.Verdict, Call: call, Return: returned})
+					history = append(history, porcupine.Operation{ClientId: w, Input: inputs[i], Output: d.Verdict, Call: call, Return: returned})
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	wait.Wait()
-	if result, info := porcupine.CheckOperationsVerbose(sequential, history, time.Minute); result != porcupine.Ok {
+	return history
+}
+
+func linearizable(t *testing.T, model porcupine.Model, history []porcupine.Operation) {
+	t.Helper()
+	if result, info := porcupine.CheckOperationsVerbose(model, history, time.Minute); result != porcupine.Ok {
 		t.Errorf("history of %d operations is not linearizable: %v %v", len(history), result, info)
 	}
+}
+
+// Workers register overlapping bundles in any order, some roll back: the committed verdicts on each reference are those
+// of some order one after the other, and nobody deadlocks.
+func TestConcurrentVerdictsAreLinearizable(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	const workers, rounds, references = 8, 60, 12
+	history := concurrently(t, pool, workers, rounds, func(random *rand.Rand) (ops []copied, entries []dedup.Entry) {
+		for _, k := range random.Perm(references)[:1+random.IntN(4)] {
+			op := copied{fmt.Sprint("R", k), string("abc"[random.IntN(3)])}
+			e := entry(reference(op.reference), op.content, op.content, fortnight)
+			e.Seen = random.IntN(2) == 0
+			ops, entries = append(ops, op), append(entries, e)
+		}
+		return ops, entries
+	})
+	linearizable(t, sequential, history)
 	firsts := column[int64](t, pool, `SELECT count(*) FROM ledger_event WHERE kind = 'first' GROUP BY key_id`)
 	for _, n := range firsts {
 		if n != 1 {

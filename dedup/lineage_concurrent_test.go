@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -36,15 +35,8 @@ func (s shelf) take(p paper) (dedup.Verdict, shelf) {
 
 // linearLineage is the lineage of one number as seen by one client at a time.
 var linearLineage = porcupine.Model{
-	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
-		byNumber := map[string][]porcupine.Operation{}
-		for _, op := range history {
-			n := op.Input.(paper).number
-			byNumber[n] = append(byNumber[n], op)
-		}
-		return slices.Collect(maps.Values(byNumber))
-	},
-	Init: func() any { return shelf{archive: archive{uses: map[string][]*use{}, seen: map[string][]string{}}} },
+	Partition: partition(func(p paper) string { return p.number }),
+	Init:      func() any { return shelf{archive: archive{uses: map[string][]*use{}, seen: map[string][]string{}}} },
 	Step: func(state, input, output any) (bool, any) {
 		verdict, next := state.(shelf).take(input.(paper))
 		return verdict == output.(dedup.Verdict), next
@@ -59,46 +51,17 @@ func TestConcurrentLineageIsLinearizable(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	const workers, rounds, numbers = 8, 40, 10
-	var mu sync.Mutex
-	var history []porcupine.Operation
 	var references atomic.Int64
-	start := time.Now()
-	var wait sync.WaitGroup
-	for w := range workers {
-		wait.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(w), 11))
-			for range rounds {
-				var papers []paper
-				var entries []dedup.Entry
-				for _, n := range random.Perm(numbers)[:1+random.IntN(3)] {
-					p := paper{ref: fmt.Sprint("R", references.Add(1)), number: fmt.Sprint("N", n), content: fmt.Sprint(random.IntN(50)),
-						effect: []interchange.Effect{interchange.New, interchange.Supersede, interchange.Supersede, interchange.Cancel}[random.IntN(4)],
-						date:   fmt.Sprint(20261201 + random.IntN(28))}
-					papers, entries = append(papers, p), append(entries, p.entry(0))
-				}
-				commit := random.IntN(6) > 0
-				call := time.Since(start).Nanoseconds()
-				decisions, err := tryRegister(context.Background(), pool, registration(1, entries...), commit)
-				returned := time.Since(start).Nanoseconds()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if !commit {
-					continue
-				}
-				mu.Lock()
-				for i, d := range decisions {
-					history = append(history, porcupine.Operation{ClientId: w, Input: papers[i], Output: d.Verdict, Call: call, Return: returned})
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wait.Wait()
-	if result, info := porcupine.CheckOperationsVerbose(linearLineage, history, time.Minute); result != porcupine.Ok {
-		t.Errorf("history of %d operations is not linearizable: %v %v", len(history), result, info)
-	}
+	history := concurrently(t, pool, workers, rounds, func(random *rand.Rand) (papers []paper, entries []dedup.Entry) {
+		for _, n := range random.Perm(numbers)[:1+random.IntN(3)] {
+			p := paper{ref: fmt.Sprint("R", references.Add(1)), number: fmt.Sprint("N", n), content: fmt.Sprint(random.IntN(50)),
+				effect: []interchange.Effect{interchange.New, interchange.Supersede, interchange.Supersede, interchange.Cancel}[random.IntN(4)],
+				date:   fmt.Sprint(20261201 + random.IntN(28))}
+			papers, entries = append(papers, p), append(entries, p.entry(0))
+		}
+		return papers, entries
+	})
+	linearizable(t, linearLineage, history)
 	if broken := column[string](t, pool, `SELECT number FROM document_lineage GROUP BY number
 		HAVING max(seq) <> count(*) OR coalesce(max(rank), 0) <> count(*) FILTER (WHERE rank > 0) OR count(DISTINCT rank) FILTER (WHERE rank > 0)
 		<> count(*) FILTER (WHERE rank > 0)`); len(broken) > 0 {
