@@ -41,8 +41,7 @@ func BenchmarkSFTPSmall(b *testing.B) {
 					a.SFTP.Folders = partners.Folders{In: server.Path("in"), Archive: server.Path("archive")}
 					a.Limits.Concurrent = 32
 				})
-				for len(server.Names("in")) > 0 {
-					time.Sleep(50 * time.Millisecond)
+				for look := time.NewTicker(50 * time.Millisecond); len(server.Names("in")) > 0; <-look.C {
 				}
 				report(b, theirs, time.Since(start))
 			}
