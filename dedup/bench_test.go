@@ -38,7 +38,7 @@ func BenchmarkRegister(b *testing.B) {
 	exec(b, pool, `CREATE TABLE bare (LIKE dedup_key INCLUDING ALL)`)
 	// Keys are ordered by time, as those of a gateway are.
 	const key = `encode(int8send((extract(epoch from clock_timestamp()) * 1e6)::bigint) || substr(uuid_send(gen_random_uuid()), 1, 8), 'hex')::uuid`
-	bare := script(b, `INSERT INTO bare VALUES (gen_random_uuid()::text, 1, 'edifact', '4012345000009', '', '5412345000013', '', '{INVOIC}', false,
+	bare := script(b, `INSERT INTO bare VALUES (gen_random_uuid()::text, 1, 'edifact', '4012345000009', '', '5412345000013', '', '{INVOIC}', false, '',
 		`+key+`, 1, sha256('x'), sha256('x'), 1, gen_random_uuid(), now(), now() + interval '14 days') ON CONFLICT DO NOTHING;`)
 	for _, clients := range []int{8, 32} {
 		for _, kind := range []struct{ name, control, seen, lineage string }{
